@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "domain/check.h"
 #include "domain/evolve.h"
 #include "domain/service_loops.h"
 #include "domain/try.h"
@@ -245,6 +248,73 @@ StoreError differs(const HistoryDropped& event, Position dropped_at, const std::
                                     " were dropped, and this log isn't that of its writer: " + how);
 }
 
+// A log from which `drop` was dropped, as far as a plan reads it.
+class DroppedView final : public EventLog {
+ public:
+  DroppedView(const EventLog& log, HistoryDrop drop, Position dropped_at)
+      : log_(log), base_(std::move(drop.base)) {
+    horizon_.position = drop.position;
+    horizon_.dropped_at = dropped_at;
+    horizon_.kept = std::move(drop.kept);
+  }
+
+  [[nodiscard]] Position tail() const override { return log_.tail(); }
+  Stored<Position> scan(Position from, Position to, const Visit& visit) const override {
+    return log_.scan(from, to, visit);
+  }
+  [[nodiscard]] Stored<Commit> read_commit(Position position) const override {
+    if (horizon_.first_dropped(position, position)) {
+      return tl::unexpected(dropped_record(position, horizon_));
+    }
+    return log_.read_commit(position);
+  }
+  [[nodiscard]] Horizon horizon() const override { return horizon_; }
+  [[nodiscard]] Stored<std::string> base() const override { return base_; }
+
+  // Abort (CHECK): nothing is written to it, and its Merkle tree isn't kept.
+  AppendResult append(Position, std::span<const Commit>) override {
+    SIGNALBOX_CHECK(false);
+    return {};
+  }
+  Stored<AppendResult> redact(Position, const Redaction&) override {
+    SIGNALBOX_CHECK(false);
+    return AppendResult{};
+  }
+  [[nodiscard]] MerkleFrontier frontier() const override {
+    SIGNALBOX_CHECK(false);
+    return {};
+  }
+
+ private:
+  const EventLog& log_;
+  const std::string base_;
+  Horizon horizon_;
+};
+
+// Plans the drop of `event`, which is at `dropped_at`. Fails with `damaged` if it differs from what
+// the event says, the base excepted.
+Stored<RetentionPlan> plan_as_recorded(const EventLog& log, const HistoryDropped& event,
+                                       Position dropped_at, Table& scratch) {
+  const LogPrefix prefix(log, dropped_at - 1);
+  RetentionPlan plan = TRY(plan_to_horizon(prefix, event.horizon, scratch, event.failed_until_ns));
+  if (plan.from == event.from && plan.records_dropped == event.records &&
+      plan.records_kept == event.records_kept) {
+    return plan;
+  }
+  return tl::unexpected(
+      differs(event, dropped_at,
+              std::to_string(plan.records_dropped) + " records would go and " +
+                  std::to_string(plan.records_kept) + " stay here, where its writer had " +
+                  std::to_string(event.records) + " and " + std::to_string(event.records_kept)));
+}
+
+Stored<HistoryDropped> drop_recorded_at(const EventLog& log, Position dropped_at) {
+  const Commit commit = TRY(log.read_commit(dropped_at));
+  const auto* event = event_as<HistoryDropped>(commit.front().event);
+  if (event != nullptr && commit.front().position == dropped_at) return *event;
+  return tl::unexpected(damaged_at(dropped_at, "it isn't a HistoryDropped"));
+}
+
 }  // namespace
 
 bool is_housekeeping(const Record& record) {
@@ -258,31 +328,36 @@ Stored<RetentionPlan> plan_retention(const EventLog& log, std::int64_t until_ns,
   return plan_to_horizon(log, horizon, scratch, failed_until_ns);
 }
 
-Stored<RetentionPlan> plan_recorded_drop(const EventLog& log, Position dropped_at, Table& scratch) {
-  const Commit commit = TRY(log.read_commit(dropped_at));
-  const auto* event = event_as<HistoryDropped>(commit.front().event);
-  if (event == nullptr || commit.front().position != dropped_at) {
-    return tl::unexpected(damaged_at(dropped_at, "it isn't a HistoryDropped"));
+Stored<DueDropPlan> plan_due_drop(const EventLog& log, std::span<const Position> due,
+                                  const PlanWithScratch& with_scratch) {
+  SIGNALBOX_CHECK(!due.empty());
+  DueDropPlan planned;
+  std::optional<DroppedView> view;  // the log after the drops that were planned before
+  std::optional<StoreError> first_difference;
+  for (const Position dropped_at : due) {
+    const HistoryDropped event = TRY(drop_recorded_at(log, dropped_at));
+    // Otherwise it only renews the base of the drop before it.
+    if (planned.dropped_at == 0 || event.horizon != planned.plan.horizon) {
+      if (planned.dropped_at != 0) {
+        view.emplace(log, std::move(planned.plan.drop), planned.dropped_at);
+      }
+      const EventLog& before = view ? static_cast<const EventLog&>(*view) : log;
+      const Position horizon = before.horizon().position;
+      if (event.horizon <= horizon || event.horizon >= dropped_at) {
+        return tl::unexpected(differs(event, dropped_at,
+                                      "the log begins after " + std::to_string(horizon) + " here"));
+      }
+      planned.plan = TRY(with_scratch(
+          [&](Table& scratch) { return plan_as_recorded(before, event, dropped_at, scratch); }));
+    }
+    planned.dropped_at = dropped_at;
+    if (sha256(planned.plan.drop.base) == event.base) return planned;
+    if (!first_difference) {
+      first_difference =
+          differs(event, dropped_at, "the state that the records lead to is another one here");
+    }
   }
-  const Position before = log.horizon().position;
-  if (event->horizon <= before || event->horizon >= dropped_at) {
-    return tl::unexpected(
-        differs(*event, dropped_at, "the log begins after " + std::to_string(before) + " here"));
-  }
-  const LogPrefix prefix(log, dropped_at - 1);
-  RetentionPlan plan =
-      TRY(plan_to_horizon(prefix, event->horizon, scratch, event->failed_until_ns));
-  if (plan.from != event->from || plan.records_dropped != event->records ||
-      plan.records_kept != event->records_kept) {
-    return tl::unexpected(differs(
-        *event, dropped_at,
-        std::to_string(plan.records_dropped) + " records would go and " +
-            std::to_string(plan.records_kept) + " stay here, where its writer had " +
-            std::to_string(event->records) + " and " + std::to_string(event->records_kept)));
-  }
-  if (sha256(plan.drop.base) == event->base) return plan;
-  return tl::unexpected(
-      differs(*event, dropped_at, "the state that the records lead to is another one here"));
+  return tl::unexpected(*std::move(first_difference));
 }
 
 }  // namespace signalbox

@@ -3,9 +3,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <optional>
 #include <set>
+#include <span>
 
 #include "domain/access_token.h"
 #include "projections/table.h"
@@ -60,10 +62,23 @@ Stored<RetentionPlan> plan_retention(
     const EventLog& log, std::int64_t until_ns, Table& scratch,
     std::int64_t failed_until_ns = std::numeric_limits<std::int64_t>::max());
 
-// Plans the drop that the HistoryDropped at `dropped_at` records, as whoever wrote it did: from the
-// records before it, whatever `log` has behind it. Errors as plan_retention(); also `damaged` if
-// there is no such event, or if the plan isn't what it says, i.e. the log isn't the one of its
+// What is dropped next of what is due, see ReplicaLog::due_drops().
+struct DueDropPlan {
+  RetentionPlan plan;
+  Position dropped_at = 0;  // of the HistoryDropped that records it, and what is due before it
+};
+
+// Calls its argument with an empty table, and returns the result.
+using PlanWithScratch =
+    std::function<Stored<RetentionPlan>(const std::function<Stored<RetentionPlan>(Table&)>& plan)>;
+
+// Plans the drop that the first of the HistoryDropped at `due` (ascending, not empty) records, as
+// whoever wrote it did: from the records before it, whatever `log` has behind it. If a text of what
+// it keeps was redacted since, the base that it says can't be had any more; then the plan goes on
+// to the next of `due` until one says the same base. Errors as plan_retention(); also `damaged` if
+// there is no such event, or if the plan isn't what they say, i.e. the log isn't the one of their
 // writer, or that had another version of this program.
-Stored<RetentionPlan> plan_recorded_drop(const EventLog& log, Position dropped_at, Table& scratch);
+Stored<DueDropPlan> plan_due_drop(const EventLog& log, std::span<const Position> due,
+                                  const PlanWithScratch& with_scratch);
 
 }  // namespace signalbox

@@ -15,6 +15,7 @@
 
 #include "domain/nanoseconds.h"
 #include "domain/try.h"
+#include "projections/base_redaction.h"
 #include "projections/buffering_table.h"
 #include "projections/rocks_table.h"
 #include "server/access/secret.h"
@@ -190,6 +191,7 @@ Stored<std::optional<std::string>> await_cell(const std::filesystem::path& data,
       own_key);
   if (key && *key) {
     ReplicatedEventLog log(replica, open_shared_log(cell), [](const std::string&) {});
+    log.set_redact_base(redacted_base);
     follow_redactions(*shared, log);
   }
   if (note_stop(signals, logger)) return std::nullopt;

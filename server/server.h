@@ -152,6 +152,9 @@ class Server {
   // Blocks until it is known which servers the cell has, a minute at most: one that has just taken
   // the cell, or whose database is slow, doesn't know it yet. Any thread.
   void await_peers_known(const std::atomic<bool>& stopped) const;
+  // Returns why the servers of the cell may not compute what their logs begin with anew, each for
+  // itself: which servers there are isn't known, or they have several versions.
+  [[nodiscard]] std::optional<RetentionObstacle> base_obstacle() const;
   // Returns why this server may not redact that record of the cell's log now.
   [[nodiscard]] std::optional<Rejection> redaction_obstacle(const RedactionRequest& request) const;
   void wire_followed_redactions();

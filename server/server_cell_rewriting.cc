@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "domain/nanoseconds.h"
+#include "projections/base_redaction.h"
 #include "server/limits.h"
 #include "server/server.h"
 #include "store/chain_erasure.h"
@@ -27,6 +28,7 @@ bool has_new_reports(const CellView& view) {
 }  // namespace
 
 void Server::wire_cell() {
+  cell_->log.set_redact_base(redacted_base);
   api_.refuses_commands = [this] { return cell_refusal(); };
   api_.holds_retry = [this](Position failed_at) { return due_drop_refusal(failed_at); };
   followed_drops_ = std::make_unique<FollowedDrops>(FollowedDrops::Parts{
@@ -81,6 +83,10 @@ std::optional<RetentionObstacle> Server::retention_obstacle() const {
     Rejection refusal = feature_level_refusal(HistoryDropped::tag, engine_.feature_level());
     return RetentionObstacle{std::move(refusal.message), std::move(refusal.next_commands)};
   }
+  return base_obstacle();
+}
+
+std::optional<RetentionObstacle> Server::base_obstacle() const {
   const CellView view = member_->view();
   if (!has_new_reports(view)) {
     return RetentionObstacle{
@@ -120,7 +126,7 @@ void Server::do_what_is_due() {
   followed_redactions_->look();
 }
 
-// What was kept before the horizon is in the base, too, which each server has for itself.
+// What was kept before the horizon is in the base, too, which each server renews for itself.
 std::optional<Rejection> Server::redaction_obstacle(const RedactionRequest& request) const {
   if (cell_ == nullptr) return std::nullopt;
   if (engine_.feature_level() < feature_level_of_redactions) {
@@ -145,14 +151,16 @@ std::optional<Rejection> Server::redaction_obstacle(const RedactionRequest& requ
   if (position == 0 || position > horizon.position || horizon.first_dropped(position, position)) {
     return std::nullopt;
   }
+  auto obstacle = base_obstacle();
+  if (!obstacle) return std::nullopt;
   return Rejection{ErrorCode::NOT_ALLOWED,
                    "record " + std::to_string(position) +
                        " stayed when a retention dropped others, so the state that each server's "
-                       "log begins with may have its texts, too, and in a cell that can't be "
-                       "changed. When what it is of has ended, the next retention drops both",
+                       "log begins with may have its texts, too, and can't be changed now: " +
+                       obstacle->why,
                    {{"position", static_cast<std::int64_t>(position)},
                     {"horizon", static_cast<std::int64_t>(horizon.position)}},
-                   {"signalbox loop trigger retention"}};
+                   std::move(obstacle->next_commands)};
 }
 
 }  // namespace signalbox

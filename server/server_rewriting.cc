@@ -72,7 +72,7 @@ Redactions::Parts Server::redaction_parts(const Redactions::Plan& plan) {
           rewriting_turn_,
           blocking_pool(lanes_.retentions, /*while_serving=*/false),
           [this, plan](const RedactionRequest& request, const std::atomic<bool>& stopped) {
-            return plan(log_, config_.data, request, stopped);
+            return plan(log_, config_.data, request, /*may_renew_base=*/cell_ != nullptr, stopped);
           },
           secure_random(),
           [this](std::function<void()> step) { committer_->run_between(std::move(step)); },

@@ -20,6 +20,7 @@ struct StagedDrop {
   Position base_key = 0;           // see Horizon
   std::size_t base_parts = 0;      // how many parts of the base are stored
   Position dropped_at_before = 0;  // of the horizon that it was staged on
+  Position redacted_at = 0;        // for a drop that is due: PendingRedactions::latest, as planned
 };
 
 // Fails with `damaged` unless the event's horizon, root and base are those of the staged drop.

@@ -23,6 +23,8 @@ inline constexpr std::string_view due_drops_key = "due_drops";
 inline constexpr std::string_view due_redactions_key = "due_redactions";
 inline constexpr std::string_view awaited_redactions_key = "awaited_redactions";
 inline constexpr std::string_view latest_redaction_key = "latest_redaction";
+// There while no HistoryDropped records the base (ReplicaLog): nothing but due drops do.
+inline constexpr std::string_view unrecorded_base_key = "unrecorded_base";
 inline constexpr std::string_view base_prefix = "base/";  // then base_key, index: u64, big endian
 // RocksDB handles values of this size well.
 inline constexpr std::size_t base_chunk_bytes = 1024 * 1024;

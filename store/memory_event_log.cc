@@ -221,18 +221,20 @@ std::vector<Position> MemoryEventLog::due_drops() const {
   return state_->kept.due_drops;
 }
 
-Stored<void> MemoryEventLog::commit_due_drop(const StagedDrop& staged) {
-  SIGNALBOX_CHECK(!due_drops().empty());
-  const Position dropped_at = due_drops().front();
+Stored<void> MemoryEventLog::commit_due_drop(const StagedDrop& staged, Position dropped_at) {
   const auto commit = TRY(read_commit(dropped_at));
   const auto* event = event_as<HistoryDropped>(commit.front().event);
   if (event == nullptr) return tl::unexpected(no_entry_at(dropped_at));
   TRY(require_drop_of(*event, staged));
   const std::unique_lock lock(state_->mutex);
-  SIGNALBOX_CHECK(staged.dropped_at_before == state_->kept.horizon.dropped_at);
+  const std::vector<Position>& due = state_->kept.due_drops;
+  if (std::ranges::find(due, dropped_at) == due.end() ||
+      staged.dropped_at_before != state_->kept.horizon.dropped_at) {
+    return store_failure(StoreError::Kind::rebuilding, "the drop isn't due any more");
+  }
   const AppendResult result = state_->write([&](State::Kept& kept) {
     kept.drop(staged, dropped_at);
-    kept.due_drops.erase(kept.due_drops.begin());
+    std::erase_if(kept.due_drops, [=](Position each) { return each <= dropped_at; });
   });
   if (result.status == AppendStatus::ok) return {};
   const bool is_full = result.status == AppendStatus::full;

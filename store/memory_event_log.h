@@ -42,7 +42,7 @@ class MemoryEventLog final : public ReplicaLog {
   Stored<void> sync() override { return {}; }
   [[nodiscard]] Position synced() const override { return tail(); }
   [[nodiscard]] std::vector<Position> due_drops() const override;
-  Stored<void> commit_due_drop(const StagedDrop& staged) override;
+  Stored<void> commit_due_drop(const StagedDrop& staged, Position dropped_at) override;
   Stored<AppendResult> redact(Position expected_tail, const Redaction& redaction) override;
   Stored<Position> scan(Position from, Position to, const Visit& visit) const override;
   Stored<Position> scan_entries(Position from, const VisitEntryBytes& visit) const override;

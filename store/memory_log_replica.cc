@@ -25,16 +25,31 @@ AppendResult MemoryEventLog::append_entries(Position expected_tail,
     replaced.push_back(entry);
     return {};
   };
+  const StagedDrop* const base = redactions.base;
   auto pending = follow_redactions(state_->kept.redactions, entries, redactions,
                                    {state_->kept.horizon, entry_of, replace});
   if (!pending) return {AppendStatus::unknown, tail, pending.error().message};
   return state_->write([&](State::Kept& kept) {
     kept.redactions = *std::move(pending);
+    if (base != nullptr) {
+      SIGNALBOX_CHECK(base->drop.renews(kept.horizon));
+      kept.horizon.base_sha256 = base->base_sha256;
+      kept.horizon.base_bytes = base->drop.base.size();
+      kept.horizon.base_key = base->base_key;
+      kept.base = base->drop.base;
+    }
+    if (redactions.renewed_at > 0) {
+      kept.horizon.dropped_at = redactions.renewed_at;
+      kept.due_drops.clear();
+    }
     for (const std::string_view entry : entries) {
       const auto first = parse_frame(entry);
       SIGNALBOX_CHECK(first.has_value());
       kept.entries[first->position] = std::make_shared<const std::string>(entry);
-      if (first->number == HistoryDropped::tag.number) kept.due_drops.push_back(first->position);
+      const bool is_drop = first->number == HistoryDropped::tag.number;
+      if (is_drop && first->position != redactions.renewed_at) {
+        kept.due_drops.push_back(first->position);
+      }
     }
     for (const Entry& each : replaced) {
       kept.entries[each.first] = std::make_shared<const std::string>(each.bytes);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <optional>
 
 #include "store/droppable_log.h"
 #include "store/frame.h"
@@ -16,6 +17,9 @@ struct StagedRedaction {
   RedactedEntry redacted;
   Position entry_first = 0;  // of the entry that the record is in
   Digest replaced_sha256;    // of that entry as it was
+  // In a cell, of a record that was kept before the horizon: the base without its texts, staged as
+  // a drop that renews the base, with its parts stored.
+  std::optional<StagedDrop> base = std::nullopt;
 };
 
 // The steps are stage_redaction(), commit_redaction(); then plan_erasure(), begin_erasure(),
@@ -30,7 +34,8 @@ class RedactableLog : public DroppableLog {
                                                                 const Event& replacement,
                                                                 const Salt& salt) const = 0;
   // Like EventLog::redact(). `commit` is one record with a PayloadRedacted that has the digests of
-  // `staged`. On the appending thread.
+  // `staged`; before it, if that has a base, another one with the HistoryDropped that renews it,
+  // which becomes an entry of its own. On the appending thread.
   virtual Stored<AppendResult> commit_redaction(Position expected_tail, const Commit& commit,
                                                 const StagedRedaction& staged) = 0;
   // Returns what is to be erased; no keys if that is nothing. Blocks while what is in memory is

@@ -19,6 +19,12 @@ struct EntryRedactions {
   // (LinkParts); empty for nothing.
   std::string_view replacement;
   std::vector<Position> redacted;  // the records among them whose payloads were replaced already
+  // The base without the texts that the PayloadRedacted among them erased, if the record was kept
+  // before the horizon; nullptr: the base stays. The HistoryDropped at `renewed_at`, one of them,
+  // records it, and no drop before it is due any more. 0: nothing records it, and it serves until
+  // what is due is made; something is.
+  const StagedDrop* base = nullptr;
+  Position renewed_at = 0;
 
   [[nodiscard]] bool are_there() const { return has_event || !redacted.empty(); }
 };
@@ -62,7 +68,7 @@ class ReplicaLog : public RedactableLog {
   // of the last second, which the other log has. After `unknown` the log may have them, and shall
   // not be read on. Otherwise as append(). A HistoryDropped among them is due from then on: the
   // same write notes it. For a PayloadRedacted, of which they have one at most, the same write
-  // replaces the payload, and notes it as due.
+  // replaces the payload, and the base if another one is given, and notes it as due.
   virtual AppendResult append_entries(Position expected_tail,
                                       std::span<const std::string_view> entries,
                                       MerkleFrontier next, const EntryRedactions& redactions) = 0;
@@ -76,11 +82,12 @@ class ReplicaLog : public RedactableLog {
   // Returns the positions of those HistoryDropped, ascending, which append_entries() has taken and
   // whose records are still there. Any thread.
   [[nodiscard]] virtual std::vector<Position> due_drops() const = 0;
-  // Drops the records that the first due HistoryDropped names, as one atomic and durable step. As
-  // commit_drop(), but its event is in the log already. Fails with `damaged`, and changes nothing,
-  // if the event's root or base is another one; with `full`; and with `io`, after which append() is
-  // as after a failed append. On the appending thread.
-  virtual Stored<void> commit_due_drop(const StagedDrop& staged) = 0;
+  // Drops the records that the due HistoryDropped at `dropped_at` names, as one atomic and
+  // durable step, after which those before it aren't due any more either. As commit_drop(), but its
+  // event is in the log already. Fails with `damaged`, and changes nothing, if the event's root or
+  // base is another one; with `rebuilding` if it isn't due any more; with `full`; and with `io`,
+  // after which append() is as after a failed append. On the appending thread.
+  virtual Stored<void> commit_due_drop(const StagedDrop& staged, Position dropped_at) = 0;
 
   // Makes everything that append_entries() has taken durable. Fails with `full` and `io` as a
   // write. On the appending thread.

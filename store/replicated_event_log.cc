@@ -17,6 +17,13 @@ constexpr std::int64_t away_pause_ns = 100'000'000;
 // values.
 constexpr std::size_t link_bytes_max = 1024 * 1024;
 
+StoreError redacted_meanwhile() {
+  return {StoreError::Kind::rebuilding,
+          "a text was redacted since it was planned what to drop",
+          {},
+          {}};
+}
+
 StoreError unlike_chain(Position position, const std::string& why) {
   return damaged_at(position, "the replica and the cell's log differ: " + why);
 }
@@ -48,7 +55,8 @@ Stored<FollowedLink> ReplicatedEventLog::follow(const ChainLink& link) {
   const LinkParts parts = TRY(link_parts(link.bytes));
   FollowedLink followed;
   followed.frontier = replica_.frontier();
-  EntryRedactions redactions{false, parts.replacement, {}};
+  EntryRedactions redactions;
+  redactions.replacement = parts.replacement;
   RedactionLedger ledger;
   for (const std::string_view entry : parts.entries) {
     const Position first = followed.frontier.leaves + 1;
@@ -66,7 +74,18 @@ Stored<FollowedLink> ReplicatedEventLog::follow(const ChainLink& link) {
         tail + 1,
         "what follows " + std::to_string(tail) + " doesn't lead to the tree that its writer had"));
   }
-  const AppendResult kept = keep(tail, parts.entries, followed.frontier, redactions);
+  auto renewed = TRY(renew_base(followed.commits, parts.replacement));
+  const std::lock_guard lock(writing_);
+  if (renewed) {
+    // Under the lock: bases that nothing refers to are removed by whoever drops or erases, and here
+    // that of a drop that is under way, which mustn't be made any more.
+    base_begun_ = 0;
+    for (bool more = true; more;) more = TRY(replica_.store_base_part(renewed->staged));
+    redactions.base = &renewed->staged;
+    redactions.renewed_at = renewed->renewed_at;
+  }
+  const AppendResult kept =
+      replica_.append_entries(tail, parts.entries, followed.frontier, redactions);
   if (kept.status != AppendStatus::ok) {
     return store_failure(
         kept.status == AppendStatus::full ? StoreError::Kind::full : StoreError::Kind::io,
@@ -106,7 +125,7 @@ AppendResult ReplicatedEventLog::append(Position expected_tail, std::span<const 
 }
 
 AppendResult ReplicatedEventLog::append_link(std::span<const Commit> commits,
-                                             std::string_view replacement) {
+                                             std::string_view replacement, const StagedDrop* base) {
   encoder_.begin(commits, random_);
   ChainLink link;
   MerkleFrontier next = replica_.frontier();
@@ -114,7 +133,9 @@ AppendResult ReplicatedEventLog::append_link(std::span<const Commit> commits,
   std::size_t count = 0;
   for (; count < commits.size(); ++count) {
     const std::string_view entry = encoder_.entry(count);
-    if (count > 0 && link.bytes.size() + entry.size() > link_bytes_max) break;
+    // A redaction and the base that it renews are one write everywhere.
+    const bool is_apart = base == nullptr && count > 0;
+    if (is_apart && link.bytes.size() + entry.size() > link_bytes_max) break;
     append_link_entry(entry, link.bytes);
     entries.push_back(entry);
   }
@@ -139,8 +160,16 @@ AppendResult ReplicatedEventLog::append_link(std::span<const Commit> commits,
   }
   last_epoch_ = epoch_;
   last_prev_ = link.prev;
-  AppendResult kept =
-      keep(link.prev, entries, std::move(next), {!replacement.empty(), replacement, {}});
+  EntryRedactions redactions;
+  redactions.has_event = !replacement.empty();
+  redactions.replacement = replacement;
+  redactions.base = base;
+  redactions.renewed_at = base == nullptr ? 0 : link.prev + 1;
+  AppendResult kept;
+  {
+    const std::lock_guard lock(writing_);
+    kept = replica_.append_entries(link.prev, entries, std::move(next), redactions);
+  }
   if (kept.status != AppendStatus::ok) {
     // Without space it stays a beginning of the chain, and follows once there is some.
     const bool is_full = kept.status == AppendStatus::full;
@@ -150,12 +179,6 @@ AppendResult ReplicatedEventLog::append_link(std::span<const Commit> commits,
   }
   note_acknowledged();
   return kept;
-}
-
-AppendResult ReplicatedEventLog::keep(Position tail, std::span<const std::string_view> entries,
-                                      MerkleFrontier next, const EntryRedactions& redactions) {
-  const std::lock_guard lock(writing_);
-  return replica_.append_entries(tail, entries, std::move(next), redactions);
 }
 
 // The event is in the cell's log before the records go: whatever happens in between, the drop is
@@ -170,8 +193,11 @@ Stored<AppendResult> ReplicatedEventLog::commit_drop(Position expected_tail, con
   TRY(require_drop_of(*event, staged));
   AppendResult result = append(expected_tail, {&commit, 1});
   if (result.status != AppendStatus::ok) return result;
-  if (const auto dropped = commit_due_drop(staged);
-      !dropped && dropped.error().kind != StoreError::Kind::full) {
+  const auto make = [&] {
+    const std::lock_guard lock(writing_);
+    return replica_.commit_due_drop(staged, result.tail);
+  };
+  if (const auto dropped = make(); !dropped && dropped.error().kind != StoreError::Kind::full) {
     return AppendResult{AppendStatus::unknown, result.tail, dropped.error().message};
   }
   return result;
@@ -179,6 +205,8 @@ Stored<AppendResult> ReplicatedEventLog::commit_drop(Position expected_tail, con
 
 Stored<bool> ReplicatedEventLog::store_base_part(StagedDrop& staged) {
   const std::lock_guard lock(writing_);
+  if (staged.base_parts == 0) base_begun_ = staged.base_key;
+  if (base_begun_ != staged.base_key) return tl::unexpected(redacted_meanwhile());
   return replica_.store_base_part(staged);
 }
 
@@ -188,12 +216,12 @@ Stored<void> ReplicatedEventLog::note_purged() {
 }
 
 // The position of the event is known, and no base has it as its key.
-Stored<StagedDrop> ReplicatedEventLog::stage_due_drop(HistoryDrop drop,
+Stored<StagedDrop> ReplicatedEventLog::stage_due_drop(HistoryDrop drop, Position dropped_at,
+                                                      Position redacted_at,
                                                       const std::atomic<bool>* canceled) const {
-  const auto due = due_drops();
-  SIGNALBOX_CHECK(!due.empty());
   StagedDrop staged = TRY(replica_.stage_drop(std::move(drop), canceled));
-  staged.base_key = due.front();
+  staged.base_key = dropped_at;
+  staged.redacted_at = redacted_at;
   return staged;
 }
 
@@ -204,7 +232,11 @@ Stored<void> ReplicatedEventLog::sync() {
 
 Stored<void> ReplicatedEventLog::commit_due_drop(const StagedDrop& staged) {
   const std::lock_guard lock(writing_);
-  return replica_.commit_due_drop(staged);
+  const bool is_stored = staged.base_parts == 0 || base_begun_ == staged.base_key;
+  if (!is_stored || replica_.pending_redactions().latest != staged.redacted_at) {
+    return tl::unexpected(redacted_meanwhile());
+  }
+  return replica_.commit_due_drop(staged, staged.base_key);
 }
 
 void ReplicatedEventLog::note_acknowledged() {
@@ -229,10 +261,13 @@ Stored<void> ReplicatedEventLog::put_back(std::uint64_t epoch, const ChainLink& 
     link.before = last_prev_;
     link.prev = tree.leaves;
     Stored<bool> added = true;
+    bool renews = false;  // the entry before may renew the base with a redaction, in one link
     TRY(replica_.scan_entries(link.prev + 1, [&](std::string_view entry, Position first) {
       const bool has_room = link.bytes.size() + entry.size() <= link_bytes_max;
-      if (!link.bytes.empty() && !has_room) return false;
+      if (!link.bytes.empty() && !has_room && !renews) return false;
       added = put_back_entry(entry, first, link, tree);
+      const auto frame = parse_frame(entry);
+      renews = frame && frame->number == HistoryDropped::tag.number;
       return added && *added;
     }));
     TRY(std::move(added));

@@ -11,6 +11,9 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "store/batch_encoder.h"
@@ -38,9 +41,18 @@ class ReplicatedEventLog final : public RedactableLog {
   ReplicatedEventLog(ReplicaLog& replica, std::unique_ptr<SharedLog> shared, NoteAway note,
                      std::unique_ptr<Waiter> waiter = std::make_unique<ThreadWaiter>());
 
+  // Computes the base of a log as it would be if the record, which was kept before the horizon, had
+  // always had `replacement` as its event. What a base is, only others know.
+  using RedactBase = std::function<Stored<std::string>(const EventLog& log, const Record& record,
+                                                       const Event& replacement)>;
+  // Sets what renews bases. Called before the first follow(): without it that fails with
+  // `unsupported` when there is one to renew.
+  void set_redact_base(RedactBase redact_base) { redact_base_ = std::move(redact_base); }
+
   // Appends to the replica what another writer appended, after it has recomputed the tree over it.
   // `link` must have been acknowledged, and begin at the tail. Fails with `damaged` if it leads to
-  // another tree than it says, i.e. the replica isn't one of this log or bytes were changed; with
+  // another tree than it says, i.e. the replica isn't one of this log or bytes were changed, or to
+  // another base, before the texts of a kept record are replaced; with
   // `full`, after which it can be tried again; and with `io` if the replica can't be written until
   // it was opened again: it may have the link then, or not. Not together with append().
   Stored<FollowedLink> follow(const ChainLink& link);
@@ -78,10 +90,13 @@ class ReplicatedEventLog final : public RedactableLog {
 
   // Returns the drops that the cell's log records and the replica hasn't made yet. Any thread.
   [[nodiscard]] std::vector<Position> due_drops() const { return replica_.due_drops(); }
-  // As stage_drop(), for the first drop that is due. Any thread.
-  [[nodiscard]] Stored<StagedDrop> stage_due_drop(HistoryDrop drop,
+  // As stage_drop(), for the drop that is due since `dropped_at`. It was planned when `redacted_at`
+  // was the latest of the pending redactions. Any thread.
+  [[nodiscard]] Stored<StagedDrop> stage_due_drop(HistoryDrop drop, Position dropped_at,
+                                                  Position redacted_at,
                                                   const std::atomic<bool>* canceled) const;
-  // Makes that drop, as ReplicaLog::commit_due_drop(). Any thread.
+  // Makes that drop, as ReplicaLog::commit_due_drop(). Fails with `rebuilding` if a text was
+  // redacted since it was planned, which its base may have. Any thread.
   Stored<void> commit_due_drop(const StagedDrop& staged);
 
   // Appends the commit to the shared log, together with what replaces the payload, which the
@@ -163,15 +178,23 @@ class ReplicatedEventLog final : public RedactableLog {
  private:
   enum class Sent { ok, conflict, interrupted };
 
-  // Puts entries that were acknowledged into the replica.
-  AppendResult keep(Position tail, std::span<const std::string_view> entries, MerkleFrontier next,
-                    const EntryRedactions& redactions);
   // Sends one link until its fate is known.
   Sent send(const ChainLink& link);
   // Returns whether the link is in the chain, durably; false as well if this isn't the writer any
   // more; nullopt if only another attempt tells.
   std::optional<bool> is_in_chain(const ChainLink& link);
-  AppendResult append_link(std::span<const Commit> commits, std::string_view replacement);
+  // `base`: as in EntryRedactions; the first commit records it then.
+  AppendResult append_link(std::span<const Commit> commits, std::string_view replacement,
+                           const StagedDrop* base = nullptr);
+  // A base whose parts aren't stored yet, and `renewed_at` as in EntryRedactions.
+  struct RenewedBase {
+    StagedDrop staged;
+    Position renewed_at = 0;
+  };
+  // Returns the base without what the PayloadRedacted among these commits of a link erased, whose
+  // replacement is as in LinkParts; nullopt if the base here stays. Errors as follow().
+  [[nodiscard]] Stored<std::optional<RenewedBase>> renew_base(const std::vector<Commit>& commits,
+                                                              std::string_view replacement) const;
   // Returns what replaces the payload that `event` tells of, as the replica has it; empty if it has
   // another one there, or none.
   [[nodiscard]] Stored<std::string> replacement_for(const PayloadRedacted& event) const;
@@ -189,8 +212,11 @@ class ReplicatedEventLog final : public RedactableLog {
   ReplicaLog& replica_;
   // Held while the replica is written: its drops are made beside whoever appends or follows.
   std::mutex writing_;
+  // The base_key of the base that store_base_part() has begun last; 0 once it was removed.
+  Position base_begun_ = 0;
   const std::unique_ptr<SharedLog> shared_;
   const NoteAway note_;
+  RedactBase redact_base_;
   const std::unique_ptr<Waiter> waiter_;
   const RandomSource random_ = secure_random();
   std::atomic<std::int64_t> proved_at_ns_ = 0;

@@ -1,5 +1,6 @@
 // Redactions in a cell: how the writer records one, and how an erased text leaves the shared log.
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "domain/check.h"
@@ -35,6 +36,40 @@ Stored<std::pair<std::string_view, Position>> entry_in(const LinkParts& parts, P
   return std::pair{std::string_view(), first};
 }
 
+// Returns the entry that has the record, and where it begins.
+Stored<std::pair<Position, std::string>> entry_of(const ReplicaLog& replica, Position position) {
+  std::pair<Position, std::string> found;
+  found.first = TRY(replica.read_commit(position)).front().position;
+  TRY(replica.scan_entries(found.first, [&](std::string_view entry, Position) {
+    found.second = entry;
+    return false;
+  }));
+  return found;
+}
+
+// Returns the record in the entry that begins at `first`.
+Stored<Record> record_in(std::string_view entry, Position first, Position position) {
+  Commit commit = TRY(decode_entry(entry, first));
+  for (Record& record : commit) {
+    if (record.position == position) return std::move(record);
+  }
+  return tl::unexpected(damaged_at(position, "it is missing"));
+}
+
+StoreError other_base(Position redacted_at, Position position, const std::string& why) {
+  return damaged_at(
+      redacted_at,
+      "record " + std::to_string(position) +
+          ", which a retention kept, was redacted, and the state that this server's log begins "
+          "with "
+          "isn't the one of the cell's log then: " +
+          why +
+          ". This server mustn't go on with it. Install the version that the other servers have; "
+          "if "
+          "it is that, stop another server of the cell, copy `log` and `anchor` from its data "
+          "directory into this one, and start both");
+}
+
 // Has the shared log's link have these parts.
 Stored<void> rewrite_link(SharedLog& shared, std::uint64_t epoch, const ChainLink& link,
                           const LinkParts& parts) {
@@ -50,14 +85,20 @@ Stored<void> rewrite_link(SharedLog& shared, std::uint64_t epoch, const ChainLin
 Stored<void> erase_earlier(SharedLog& shared, const EventLog& replica, std::uint64_t epoch,
                            Position position, Position redacted_at) {
   std::vector<Position> earlier;
-  const Position from = std::max(position, replica.horizon().position) + 1;
-  TRY(replica.scan(from, redacted_at - 1, [&](Record&& record) {
+  const auto note = [&](Record&& record) {
     const auto* event = event_as<PayloadRedacted>(record.event);
     if (event != nullptr && event->redacted_position == position) {
       earlier.push_back(record.position);
     }
     return true;
-  }));
+  };
+  // A retention that kept the record kept those events.
+  const Horizon horizon = replica.horizon();
+  for (const PositionRange& range : horizon.kept) {
+    const Position from = std::max(range.first, position + 1);
+    if (from <= range.last) TRY(replica.scan(from, range.last, note));
+  }
+  TRY(replica.scan(std::max(position, horizon.position) + 1, redacted_at - 1, note));
   for (const Position each : earlier) {
     const auto link = TRY(shared.find(each));
     if (!link) continue;
@@ -73,17 +114,70 @@ Stored<void> erase_earlier(SharedLog& shared, const EventLog& replica, std::uint
 Stored<AppendResult> ReplicatedEventLog::commit_redaction(Position expected_tail,
                                                           const Commit& commit,
                                                           const StagedRedaction& staged) {
-  const auto* event = event_as<PayloadRedacted>(commit.front().event);
-  SIGNALBOX_CHECK(commit.size() == 1 && event != nullptr);
+  const auto* event = event_as<PayloadRedacted>(commit.back().event);
+  SIGNALBOX_CHECK(commit.size() == (staged.base ? 2U : 1U) && event != nullptr);
   SIGNALBOX_CHECK(event->redacted_position == staged.position);
   SIGNALBOX_CHECK(event->replacement_digest == staged.redacted.replacement_digest);
   if (expected_tail != replica_.tail()) {
     return AppendResult{AppendStatus::conflict, replica_.tail(), {}};
   }
-  check_numbering(expected_tail, {&commit, 1});
+  std::vector<Commit> entries;
+  for (const Record& record : commit) entries.push_back({record});
+  check_numbering(expected_tail, entries);
+  if (staged.base) {
+    const auto* renewal = event_as<HistoryDropped>(commit.front().event);
+    SIGNALBOX_CHECK(renewal != nullptr && due_drops().empty());
+    TRY(require_drop_of(*renewal, *staged.base));
+  }
   const std::string replacement =
       TRY(replacement_in(staged.redacted.bytes, staged.entry_first, staged.position));
-  return append_link({&commit, 1}, replacement);
+  return append_link(entries, replacement, staged.base ? &*staged.base : nullptr);
+}
+
+// The texts of the record are needed to find them in the base, and the write that has the event
+// replaces them: so this comes first, on whichever thread follows. It takes as long as to read the
+// base and the kept records.
+//
+// The base is another one than the writer had if a drop is due here, or if the replacement of an
+// earlier redaction was gone when that was followed. It serves without the texts then, and what is
+// due proves what comes of it. A base that differs for no such reason is found out in the same way:
+// its renewal stays due, and can't be made.
+Stored<std::optional<ReplicatedEventLog::RenewedBase>> ReplicatedEventLog::renew_base(
+    const std::vector<Commit>& commits, std::string_view replacement) const {
+  const auto place = std::ranges::find_if(commits, [](const Commit& commit) {
+    return event_as<PayloadRedacted>(commit.front().event) != nullptr;
+  });
+  const Horizon horizon = replica_.horizon();
+  if (place == commits.end()) return std::nullopt;
+  const Position redacted_at = place->front().position;
+  const auto& event = *event_as<PayloadRedacted>(place->front().event);
+  const Position position = event.redacted_position;
+  if (position > horizon.position || horizon.first_dropped(position, position)) return std::nullopt;
+  const auto* renewal = place == commits.begin()
+                            ? nullptr
+                            : event_as<HistoryDropped>(std::prev(place)->front().event);
+  const auto [first, entry] = TRY(entry_of(replica_, position));
+  const auto applied = TRY(apply_redaction(entry, first, event, replacement));
+  if (applied.entry.empty()) return std::nullopt;
+  const Record before = TRY(record_in(entry, first, position));
+  const Record after = TRY(record_in(applied.entry, first, position));
+  if (!redact_base_) {
+    return store_failure(StoreError::Kind::unsupported, "nothing here can renew a base");
+  }
+  auto base = redact_base_(replica_, before, after.event);
+  if (!base && base.error().kind == StoreError::Kind::io) return tl::unexpected(base.error());
+  if (!base) return tl::unexpected(other_base(redacted_at, position, base.error().message));
+  if (renewal == nullptr && sha256(*base) == horizon.base_sha256) return std::nullopt;
+  if (renewal == nullptr && due_drops().empty()) {
+    return tl::unexpected(other_base(redacted_at, position, "only here it has texts of that"));
+  }
+  RenewedBase renewed;
+  renewed.staged =
+      TRY(replica_.stage_drop({horizon.position, horizon.kept, *std::move(base)}, nullptr));
+  const bool is_recorded = renewal != nullptr && require_drop_of(*renewal, renewed.staged);
+  if (is_recorded) renewed.renewed_at = std::prev(place)->front().position;
+  renewed.staged.base_key = is_recorded ? renewed.renewed_at : redacted_at;
+  return renewed;
 }
 
 Stored<void> ReplicatedEventLog::begin_erasure() {
@@ -114,13 +208,8 @@ Stored<std::string> ReplicatedEventLog::replacement_for(const PayloadRedacted& e
   const Position position = event.redacted_position;
   std::string replacement;
   if (replica_.horizon().first_dropped(position, position)) return replacement;
-  const Position first = TRY(replica_.read_commit(position)).front().position;
-  Stored<std::string> found = std::string();
-  TRY(replica_.scan_entries(first, [&](std::string_view entry, Position begin) {
-    found = replacement_in(entry, begin, position);
-    return false;
-  }));
-  replacement = TRY(std::move(found));
+  const auto [first, entry] = TRY(entry_of(replica_, position));
+  replacement = TRY(replacement_in(entry, first, position));
   if (sha256(replacement) != event.replacement_digest) replacement.clear();
   return replacement;
 }

@@ -109,6 +109,8 @@ Stored<bool> RocksEventLog::State::finish_erasure() {
   const auto erasing = TRY(database->erasing());
   if (erasing.empty()) return false;
   TRY(remove_projections(data));
+  // What a drop left that was given up, or made, may have the text.
+  TRY(note_finished(TRY(stray_bases()), /*is_purged=*/false));
   TRY(database->erase_replaced());
   last_sequence = database->last_sequence();
   const std::unique_lock changing(horizon_mutex);

@@ -99,7 +99,7 @@ class RocksEventLog final : public ReplicaLog {
   Stored<void> sync() override;
   [[nodiscard]] Position synced() const override;
   [[nodiscard]] std::vector<Position> due_drops() const override;
-  Stored<void> commit_due_drop(const StagedDrop& staged) override;
+  Stored<void> commit_due_drop(const StagedDrop& staged, Position dropped_at) override;
 
   // At first twice the full_pause, and a minute at most.
   [[nodiscard]] std::chrono::milliseconds full_for() const override;

@@ -8,6 +8,7 @@
 // Only what writes runs on the appending thread, in steps of at most a part of the base. Reading
 // the records and rewriting the files, which take as long as the history is, run beside it.
 #include <algorithm>
+#include <iterator>
 
 #include "domain/check.h"
 #include "domain/try.h"
@@ -210,6 +211,30 @@ void RocksEventLog::State::put_drop(rocksdb::WriteBatch& batch, const StagedDrop
     database->put_value(batch, group_key(group.number), encode_leaf_group(group));
   }
   database->put_value(batch, horizon_key, encode_horizon(next));
+  database->erase_value(batch, unrecorded_base_key);
+}
+
+// The files are rewritten without the former base as they are without the replaced payload, which
+// the same batch marks (rocks_erasure.cc).
+Horizon RocksEventLog::State::put_renewed_base(rocksdb::WriteBatch& batch, const StagedDrop& staged,
+                                               Position renewed_at) const {
+  SIGNALBOX_CHECK(staged.drop.renews(horizon) && staged.dropped_at_before == horizon.dropped_at);
+  SIGNALBOX_CHECK(staged.base_parts * base_chunk_bytes >= staged.drop.base.size());
+  for (std::uint64_t part = 0; part * base_chunk_bytes < horizon.base_bytes; ++part) {
+    database->erase_value(batch, base_part_key(horizon.base_key, part));
+  }
+  Horizon next = horizon;
+  if (renewed_at > 0) next.dropped_at = renewed_at;
+  next.base_sha256 = staged.base_sha256;
+  next.base_bytes = staged.drop.base.size();
+  next.base_key = staged.base_key;
+  database->put_value(batch, horizon_key, encode_horizon(next));
+  if (renewed_at > 0) {
+    database->erase_value(batch, unrecorded_base_key);
+  } else {
+    database->put_value(batch, unrecorded_base_key, "1");
+  }
+  return next;
 }
 
 Stored<AppendResult> RocksEventLog::commit_drop(Position expected_tail, const Commit& commit,
@@ -258,13 +283,15 @@ Stored<AppendResult> RocksEventLog::commit_drop(Position expected_tail, const Co
 }
 
 // The batch has no record, so the log's tail and tree stay.
-Stored<void> RocksEventLog::commit_due_drop(const StagedDrop& staged) {
+Stored<void> RocksEventLog::commit_due_drop(const StagedDrop& staged, Position dropped_at) {
   State& state = *state_;
   const HistoryDrop& drop = staged.drop;
-  SIGNALBOX_CHECK(!state.due_drops.empty() && staged.base_key <= state.due_drops.front());
-  SIGNALBOX_CHECK(staged.dropped_at_before == state.horizon.dropped_at);
+  SIGNALBOX_CHECK(staged.base_key <= dropped_at);
+  const auto place = std::ranges::find(state.due_drops, dropped_at);
+  if (place == state.due_drops.end() || staged.dropped_at_before != state.horizon.dropped_at) {
+    return store_failure(StoreError::Kind::rebuilding, "the drop isn't due any more");
+  }
   SIGNALBOX_CHECK(staged.base_parts * base_chunk_bytes >= drop.base.size());
-  const Position dropped_at = state.due_drops.front();
   const auto commit = TRY(read_commit(dropped_at));
   const auto* event = event_as<HistoryDropped>(commit.front().event);
   if (event == nullptr || commit.size() != 1) {
@@ -281,7 +308,7 @@ Stored<void> RocksEventLog::commit_due_drop(const StagedDrop& staged) {
   if (const auto refused = state.refused()) return failure_of(*refused);
   Horizon next{drop.position,    staged.frontier, dropped_at, staged.base_sha256,
                drop.base.size(), staged.base_key, false,      drop.kept};
-  const std::vector<Position> due(state.due_drops.begin() + 1, state.due_drops.end());
+  const std::vector<Position> due(std::next(place), state.due_drops.end());
   rocksdb::WriteBatch batch = RocksDatabase::batch(0);
   state.put_drop(batch, staged, next);
   state.database->put_value(batch, due_drops_key, encode_due_positions(due));

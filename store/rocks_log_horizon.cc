@@ -29,14 +29,17 @@ Stored<std::string> read_base(const RocksDatabase& database, const Horizon& hori
   return base;
 }
 
-// The horizon isn't covered by the tree, so it must match the event that it names, which is.
-Stored<void> compare_with_event(const RocksDatabase& database, const Horizon& horizon) {
+// The horizon isn't covered by the tree, so it must match the event that it names, which is. So
+// must the base, unless it `is_unrecorded`: what is due proves that then.
+Stored<void> compare_with_event(const RocksDatabase& database, const Horizon& horizon,
+                                bool is_unrecorded) {
   const auto entry = TRY(database.entry_of(horizon.dropped_at));
   const auto commit = TRY(decode_entry(entry.bytes, entry.first));
   Sha256 sha256;
   const auto* event = event_as<HistoryDropped>(commit.front().event);
   if (entry.first == horizon.dropped_at && event != nullptr && event->horizon == horizon.position &&
-      event->root == merkle_root(horizon.frontier, sha256) && event->base == horizon.base_sha256) {
+      event->root == merkle_root(horizon.frontier, sha256) &&
+      (is_unrecorded || event->base == horizon.base_sha256)) {
     return {};
   }
   return tl::unexpected(damaged_at(
@@ -103,7 +106,8 @@ Stored<void> RocksEventLog::State::read_horizon() {
   if (!bytes) return {};
   auto decoded = TRY(decode_horizon(*bytes));
   horizon = std::move(decoded);
-  return compare_with_event(*database, horizon);
+  const bool is_noted = TRY(database->value(unrecorded_base_key)).has_value();
+  return compare_with_event(*database, horizon, is_noted && !due_drops.empty());
 }
 
 std::vector<Position> RocksEventLog::due_drops() const {
@@ -125,8 +129,7 @@ Stored<std::string> RocksEventLog::base() const {
     auto base = read_base(*state_->database, seen);
     if (base) return base;
     // The base may have been replaced meanwhile.
-    if (horizon().dropped_at == seen.dropped_at)
-      return tl::unexpected(state_->located(base.error()));
+    if (horizon().base_key == seen.base_key) return tl::unexpected(state_->located(base.error()));
   }
 }
 

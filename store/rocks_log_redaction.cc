@@ -98,6 +98,8 @@ Stored<void> RocksEventLog::begin_erasure() {
     return store_failure(StoreError::Kind::io, "the log can't be written: " + state.failure);
   }
   auto batch = TRY(state.database->begin_erasure());
+  // What a drop left that was given up, or made, may have the text.
+  for (const std::string& key : TRY(state.stray_bases())) state.database->erase_value(batch, key);
   return state.write_values(batch);
 }
 

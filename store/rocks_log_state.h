@@ -139,6 +139,10 @@ struct RocksEventLog::State {
   Stored<void> read_horizon();
   // Puts the erasure of what is dropped, the tree's hashes and the horizon into a batch.
   void put_drop(rocksdb::WriteBatch& batch, const StagedDrop& staged, const Horizon& next) const;
+  // Puts the horizon with another base into a batch, and the erasure of the former base. Returns
+  // that horizon. `renewed_at` is as in EntryRedactions.
+  Horizon put_renewed_base(rocksdb::WriteBatch& batch, const StagedDrop& staged,
+                           Position renewed_at) const;
   Stored<void> finish_drop();
   Stored<void> add_leaves(const Horizon& before, StagedDrop& staged, LeafGrouping& grouping,
                           const std::atomic<bool>* canceled) const;

@@ -50,14 +50,16 @@ AppendResult RocksEventLog::append_entries(Position expected_tail,
   std::size_t bytes = 0;
   for (const std::string_view entry : entries) bytes += entry.size();
   rocksdb::WriteBatch batch = RocksDatabase::batch(bytes);
-  std::vector<Position> due = state.due_drops;
+  std::vector<Position> due;
+  if (redactions.renewed_at == 0) due = state.due_drops;
   for (const std::string_view entry : entries) {
     const auto first = parse_frame(entry);
     SIGNALBOX_CHECK(first.has_value());
     state.database->put_entry(batch, first->position, entry);
-    if (first->number == HistoryDropped::tag.number) due.push_back(first->position);
+    const bool is_drop = first->number == HistoryDropped::tag.number;
+    if (is_drop && first->position != redactions.renewed_at) due.push_back(first->position);
   }
-  const bool has_drop = due.size() > state.due_drops.size();
+  const bool has_drop = due != state.due_drops;
   if (has_drop) state.database->put_value(batch, due_drops_key, encode_due_positions(due));
   PendingRedactions pending;
   if (redactions.are_there()) {
@@ -65,17 +67,25 @@ AppendResult RocksEventLog::append_entries(Position expected_tail,
     if (!put) return state.failed(put.error());
     pending = *std::move(put);
   }
+  Horizon next_horizon;
+  const bool renews = redactions.base != nullptr;
+  if (renews) {
+    SIGNALBOX_CHECK(redactions.renewed_at > 0 || !due.empty());
+    next_horizon = state.put_renewed_base(batch, *redactions.base, redactions.renewed_at);
+  }
   std::string head;
   encode_head(next, head);
   state.database->put_head(batch, head);
   rocksdb::Status status;
   {
-    // Whoever compares redactions with their events must see both or neither.
+    // Whoever compares redactions with their events, or a base with its one, must see both or
+    // neither.
     std::unique_lock changing(state.horizon_mutex, std::defer_lock);
     if (has_drop || redactions.are_there()) changing.lock();
     status = state.database->write(batch, /*is_synced=*/false);
     if (status.ok() && has_drop) state.due_drops = std::move(due);
     if (status.ok() && redactions.are_there()) state.redactions = std::move(pending);
+    if (status.ok() && renews) state.horizon = std::move(next_horizon);
   }
   if (!status.ok()) return state.failed(state.database->error(status));
   state.unsynced = true;

@@ -80,22 +80,31 @@ bool Engine::takes(const Origin& origin, const Command& command) const {
 }
 
 Decided<void> Engine::write_event(const Origin& origin, const Stream& stream, Event event,
-                                  LogWrite write, Position cause) {
+                                  LogWrite write, Position cause, NewEvents preceding) {
   TRY(accepts_events());
+  for (const NewEvent& each : preceding) TRY(accepts_event(each.event));
   TRY(accepts_event(event));
   SIGNALBOX_CHECK(!special_.has_value());
-  Record record;
-  record.position = world_.position + 1;
-  record.stream = stream;
-  record.recorded_at_ns = now_ns();
-  record.actor = origin.actor;
-  record.command_id = origin.command_id;
-  record.request_digest = origin.request_digest;
-  record.cause = cause;
-  record.event = std::move(event);
-  evolve(world_, record);
+  Commit records;
+  const auto add = [&](NewEvent&& added) {
+    Record& record = records.emplace_back();
+    record.position = world_.position + 1;
+    record.stream = std::move(added.stream);
+    record.recorded_at_ns = now_ns();
+    record.actor = origin.actor;
+    record.cause = added.cause;
+    record.event = std::move(added.event);
+  };
+  for (NewEvent& each : preceding) {
+    add(std::move(each));
+    evolve(world_, records.back());
+  }
+  add({stream, {}, cause, std::move(event)});
+  records.back().command_id = origin.command_id;
+  records.back().request_digest = origin.request_digest;
+  evolve(world_, records.back());
   special_ = SpecialWrite{gathered_.size(), std::move(write)};
-  gather({std::move(record)});
+  gather(std::move(records));
   return {};
 }
 

@@ -156,11 +156,12 @@ class Engine {
   [[nodiscard]] bool takes(const Origin& origin, const Command& command) const;
 
   // Applies `event`, which isn't the result of a command, and has `write` write its commit, after
-  // the commits before it and apart from them. `cause` is as in Record. Refused as
+  // the commits before it and apart from them. `cause` is as in Record. The events of `preceding`
+  // are applied before it, and come before it in the commit, without the command's id. Refused as
   // Transaction::apply(). Only one such event is under way at a time, and the committer must be
   // able to.
   Decided<void> write_event(const Origin& origin, const Stream& stream, Event event, LogWrite write,
-                            Position cause = 0);
+                            Position cause = 0, NewEvents preceding = {});
 
   // Replaces the world by `world`, the fold of the same records with texts of some redacted: no
   // decision depends on them. Returns the former one, whose destruction may take long. Nothing else

@@ -9,12 +9,16 @@
 
 namespace signalbox {
 
-RedactedWorld::RedactedWorld(const EventLog& log, Position position, Event replacement)
-    : log_(log), position_(position), replacement_(std::move(replacement)) {}
+RedactedWorld::RedactedWorld(const EventLog& log, Position position, Event replacement,
+                             std::string base)
+    : log_(log),
+      position_(position),
+      replacement_(std::move(replacement)),
+      base_(std::move(base)) {}
 
 Stored<void> RedactedWorld::follow(Position to, const std::atomic<bool>& stopped) {
   if (!world_) {
-    auto begun = TRY(initial_world(log_));
+    auto begun = TRY(base_.empty() ? initial_world(log_) : world_in_base(base_));
     world_ = std::move(begun);
   }
   bool interrupted = false;

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <optional>
 #include <span>
+#include <string>
 
 #include "domain/world.h"
 #include "store/event_log.h"
@@ -16,8 +17,8 @@ namespace signalbox {
 class RedactedWorld {
  public:
   // `replacement` takes the place of the event at `position`, and the log must still fold with it.
-  // `log` outlives this object.
-  RedactedWorld(const EventLog& log, Position position, Event replacement);
+  // `base` takes the place of the log's base, unless it is empty. `log` outlives this object.
+  RedactedWorld(const EventLog& log, Position position, Event replacement, std::string base = {});
 
   // Folds the log up to `to`, at first from the log's base. Blocks while it reads; fails with `io`
   // soon after `stopped` is set, and as the log does. One thread at a time.
@@ -32,6 +33,7 @@ class RedactedWorld {
   const EventLog& log_;
   const Position position_;
   const Event replacement_;
+  const std::string base_;
   std::optional<World> world_;  // nullopt: not begun
 };
 

@@ -40,31 +40,48 @@ Position FollowedDrops::due_horizon() {
 void FollowedDrops::look() {
   if (under_way_ || *stopped_ || !trouble_.empty()) return;
   const auto due = parts_.log.due_drops();
-  if (due.empty() || parts_.clock.monotonic_ns() < retry_at_ns_ || !parts_.turn.take()) return;
+  if (due.empty() || awaits_redaction() || parts_.clock.monotonic_ns() < retry_at_ns_ ||
+      !parts_.turn.take()) {
+    return;
+  }
   under_way_ = true;
-  parts_.blocking.run(
-      {.name = "retention"},
-      [this, dropped_at = due.front(), stopped = stopped_]() -> std::function<void()> {
-        Stored<void> made;
-        try {
-          made = drop(dropped_at);
-        } catch (const std::exception& failure) {
-          made = store_failure(StoreError::Kind::io, failure.what());
-        }
-        if (made) finish_files();
-        return [this, dropped_at, made = std::move(made), stopped] {
-          if (!*stopped) conclude(dropped_at, made);
-        };
-      });
+  parts_.blocking.run({.name = "retention"},
+                      [this, first = due.front(), stopped = stopped_]() -> std::function<void()> {
+                        Stored<Position> made = 0;
+                        try {
+                          made = drop();
+                        } catch (const std::exception& failure) {
+                          made = store_failure(StoreError::Kind::io, failure.what());
+                        }
+                        if (made) finish_files();
+                        return [this, first, made = std::move(made), stopped] {
+                          if (!*stopped) conclude(first, made);
+                        };
+                      });
 }
 
-Stored<void> FollowedDrops::drop(Position dropped_at) const {
+bool FollowedDrops::awaits_redaction() {
+  const auto awaited = parts_.log.pending_redactions().awaited;
+  return !awaited.empty() && awaited.front() <= due_horizon();
+}
+
+// In this order: a redaction that is followed meanwhile is noticed.
+Stored<Position> FollowedDrops::drop() const {
   const InterruptibleLog log(parts_.log, *stopped_);
-  auto plan = TRY(plan_on_disk(parts_.data / "projections" / "followed_drop", [&](Table& scratch) {
-    return plan_recorded_drop(log, dropped_at, scratch);
-  }));
-  TRY(require_drop_space(parts_.data, plan.drop));
-  auto staged = TRY(parts_.log.stage_due_drop(std::move(plan.drop), stopped_.get()));
+  const Position redacted_at = parts_.log.pending_redactions().latest;
+  const auto due = parts_.log.due_drops();
+  const auto scratch = parts_.data / "projections" / "followed_drop";
+  auto plan =
+      plan_due_drop(log, due, [&scratch](const auto& each) { return plan_on_disk(scratch, each); });
+  if (!plan && parts_.log.pending_redactions().latest != redacted_at) {
+    return store_failure(StoreError::Kind::rebuilding,
+                         "a text was redacted while it was planned what to drop");
+  }
+  DueDropPlan planned = TRY(std::move(plan));
+  HistoryDrop& drop = planned.plan.drop;
+  TRY(require_drop_space(parts_.data, drop));
+  auto staged = TRY(
+      parts_.log.stage_due_drop(std::move(drop), planned.dropped_at, redacted_at, stopped_.get()));
   // The read models get what will be dropped before it is.
   if (!parts_.follow_to(staged.drop.position)) {
     return store_failure(StoreError::Kind::rebuilding,
@@ -74,7 +91,8 @@ Stored<void> FollowedDrops::drop(Position dropped_at) const {
     if (*stopped_) return store_failure(StoreError::Kind::io, "the service stops");
     more = TRY(parts_.log.store_base_part(staged));
   }
-  return parts_.log.commit_due_drop(staged);
+  TRY(parts_.log.commit_due_drop(staged));
+  return planned.dropped_at;
 }
 
 void FollowedDrops::finish_files() const {
@@ -84,12 +102,12 @@ void FollowedDrops::finish_files() const {
   }
 }
 
-void FollowedDrops::conclude(Position dropped_at, const Stored<void>& made) {
+void FollowedDrops::conclude(Position first, const Stored<Position>& made) {
   under_way_ = false;
   parts_.turn.give_back();
-  if (made) return parts_.dropped(dropped_at);
+  if (made) return parts_.dropped(*made);
   const StoreError& error = made.error();
-  const std::string drop = "what the cell dropped at " + std::to_string(dropped_at);
+  const std::string drop = "what the cell dropped at " + std::to_string(first);
   switch (error.kind) {
     // The records themselves are proven to be the writer's: it would be no better tomorrow, and
     // nothing is wrong with what is served.

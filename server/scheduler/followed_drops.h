@@ -8,9 +8,11 @@
 //
 // Following, commands and queries go on meanwhile. Whether this server stands by or takes the cell
 // makes no difference. A stop or a kill leaves the drop due, or made; the next start finishes it.
-// A plan that differs is one of another version, or a fault: the records are proven to be those of
-// the writer when they are followed. Nothing is dropped then, the drop stays due, which keeps this
-// server from dropping anything else, and it goes on serving.
+// A text that the cell has redacted since in a record that the drop keeps isn't in the base any
+// more that the event says: then the drop is made as the later event says that renews it, and waits
+// for that if it isn't here yet. A plan that differs is one of another version, or a fault: the
+// records are proven to be those of the writer when they are followed. Nothing is dropped then, the
+// drop stays due, which keeps this server from dropping anything else, and it goes on serving.
 //
 // All calls come from the engine thread.
 #pragma once
@@ -62,11 +64,16 @@ class FollowedDrops {
   void stop() { *stopped_ = true; }
 
  private:
-  // Makes the drop for the HistoryDropped at `dropped_at`. On the lane.
-  [[nodiscard]] Stored<void> drop(Position dropped_at) const;
+  // Returns whether the records have what a later redaction left, whose event isn't here yet: then
+  // they lead to a base that only that one records.
+  [[nodiscard]] bool awaits_redaction();
+  // Makes the first drop of those that are due, see plan_due_drop(). Returns the position of its
+  // HistoryDropped. On the lane.
+  [[nodiscard]] Stored<Position> drop() const;
   // What can be repeated by the next start. On the lane.
   void finish_files() const;
-  void conclude(Position dropped_at, const Stored<void>& made);
+  // `first`: of what was due.
+  void conclude(Position first, const Stored<Position>& made);
 
   const Parts parts_;
   bool under_way_ = false;

@@ -6,8 +6,10 @@
 
 #include "domain/feature_level.h"
 #include "domain/try.h"
+#include "server/engine/dropped_history.h"
 #include "server/engine/redacted_world.h"
 #include "server/scheduler/rewriting_turn.h"
+#include "store/sha256.h"
 
 namespace signalbox {
 namespace {
@@ -36,6 +38,7 @@ struct Redactions::Attempt {
   PlannedRedaction plan;
   bool suspended = false;  // there are no snapshots until its end
   StagedRedaction staged;
+  std::optional<HistoryDropped> renewal;  // of the base
   std::optional<RedactedWorld> world;
   std::optional<World> former;  // the world with the text, to be destroyed on the lane
   std::optional<Rejection> refusal;
@@ -94,6 +97,26 @@ Stored<void> Redactions::stage_world(Attempt& attempt, Position through) const {
   return parts_.suspend_snapshots();
 }
 
+// On the lane. Given up, it is removed as a drop is that was given up.
+Stored<void> Redactions::stage_base(Attempt& attempt) const {
+  if (attempt.plan.base.empty()) return {};
+  const auto drop = latest_drop(parts_.log);
+  if (!drop) {
+    return store_failure(StoreError::Kind::damaged, "the log's latest HistoryDropped is missing");
+  }
+  attempt.renewal = *event_as<HistoryDropped>(drop->event);
+  attempt.renewal->base = sha256(attempt.plan.base);
+  const Horizon horizon = parts_.log.horizon();
+  StagedDrop base = TRY(parts_.log.stage_drop(
+      {horizon.position, horizon.kept, std::exchange(attempt.plan.base, {})}, stopped_.get()));
+  for (bool more = true; more;) {
+    more = TRY(run_commit_step<bool>(parts_.on_commit_thread, *stopped_,
+                                     [this, &base] { return parts_.log.store_base_part(base); }));
+  }
+  attempt.staged.base = std::move(base);
+  return {};
+}
+
 // On the lane.
 void Redactions::stage(Attempt& attempt) const {
   if (attempt.renewed) {
@@ -116,7 +139,8 @@ void Redactions::stage(Attempt& attempt) const {
     attempt.staged = TRY(parts_.log.stage_redaction(position, attempt.plan.replacement, salt));
     attempt.plan.event.payload_digest = attempt.staged.redacted.payload_digest;
     attempt.plan.event.replacement_digest = attempt.staged.redacted.replacement_digest;
-    attempt.world.emplace(parts_.log, position, attempt.plan.replacement);
+    attempt.world.emplace(parts_.log, position, attempt.plan.replacement, attempt.plan.base);
+    TRY(stage_base(attempt));
     return stage_world(attempt, parts_.log.tail());
   };
   if (auto prepared = prepare(); !prepared) {
@@ -180,9 +204,15 @@ void Redactions::publish(const std::shared_ptr<Attempt>& attempt) {
   };
   attempt->former = parts_.engine.exchange_world(attempt->world->take());
   parts_.world_exchanged();
+  const Position cause = attempt->request.position;
+  NewEvents preceding;
+  if (attempt->renewal) {
+    preceding.push_back(
+        {Stream::server(), {}, cause, Event(ServerEvent(*std::move(attempt->renewal)))});
+  }
   const auto applied = parts_.engine.write_event(attempt->origin, Stream::access(),
                                                  Event(AccessEvent(attempt->plan.event)), write,
-                                                 attempt->request.position);
+                                                 cause, std::move(preceding));
   if (!applied) {
     static_cast<void>(parts_.engine.exchange_world(*std::exchange(attempt->former, std::nullopt)));
     parts_.world_exchanged();

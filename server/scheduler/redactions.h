@@ -12,7 +12,9 @@
 // it the next opening of the log removes what was derived from it, and rewrites its files.
 //
 // In a cell the batch is one of each server: whoever follows the event has redacted its log with
-// it, and does the rest by renew() (followed_redactions.h), which also ends the command.
+// it, and does the rest by renew() (followed_redactions.h), which also ends the command. There the
+// base is renewed, too, if the record was kept before the horizon: a HistoryDropped before the
+// PayloadRedacted says so, and the same batch replaces it.
 //
 // All calls come from the engine thread, unless they say otherwise.
 #pragma once
@@ -60,7 +62,10 @@ struct PlannedRedaction {
   Event replacement;
   PayloadRedacted event;          // without its digests
   std::vector<FoundText> erased;  // empty: all was blanked before
-  Position redacted_at = 0;       // of the earlier redaction then
+  // Of a record that was kept before the horizon: the log's base without the texts; empty: it
+  // stays.
+  std::string base;
+  Position redacted_at = 0;  // of the earlier redaction then
 };
 
 struct RedactionOutcome {
@@ -76,11 +81,12 @@ struct RedactionOutcome {
 class Redactions {
  public:
   // Plans a redaction of the log in the data directory `data` and proves, in a process of its own,
-  // that the log folds with it. Blocks; soon after `stopped` is set it fails. Any thread. The
-  // program passes in its implementation of `audit redact`, so that there is only one.
+  // that the log folds with it. Without `may_renew_base` a record whose texts the base may have is
+  // refused. Blocks; soon after `stopped` is set it fails. Any thread. The program passes in its
+  // implementation of `audit redact`, so that there is only one.
   using Plan = std::function<Decided<PlannedRedaction>(
       const RocksEventLog& log, const std::filesystem::path& data, const RedactionRequest& request,
-      const std::atomic<bool>& stopped)>;
+      bool may_renew_base, const std::atomic<bool>& stopped)>;
   struct Parts {
     Engine& engine;
     RedactableLog& log;
@@ -136,6 +142,8 @@ class Redactions {
 
   void stage(Attempt& attempt) const;
   Stored<void> stage_world(Attempt& attempt, Position through) const;
+  // Writes the base that the plan has, for the batch to refer to.
+  Stored<void> stage_base(Attempt& attempt) const;
   void begin(const std::shared_ptr<Attempt>& attempt);
   void begin_lap(const std::shared_ptr<Attempt>& attempt);
   void publish(const std::shared_ptr<Attempt>& attempt);

@@ -6,10 +6,12 @@
 #include <functional>
 #include <vector>
 
+#include "domain/free_text.h"
 #include "projections/memory_table.h"
 #include "projections/retention_plan.h"
 #include "store/memory_event_log.h"
 #include "store/merkle_tree.h"
+#include "store/sha256.h"
 #include "tests/domain/random_history.h"
 
 namespace signalbox {
@@ -55,6 +57,13 @@ struct RecordedWork {
   }
 };
 
+Stored<DueDropPlan> plan_due(const EventLog& log, const std::vector<Position>& due) {
+  return plan_due_drop(log, due, [](const auto& plan) {
+    MemoryTable scratch;
+    return plan(scratch);
+  });
+}
+
 std::int64_t some_time_in(const RandomHistory& history) {
   const auto at = *rc::gen::inRange<std::size_t>(0, history.records.size());
   return history.records[at].recorded_at_ns;
@@ -71,12 +80,67 @@ RC_GTEST_PROP(RecordedDrop, IsPlannedAsItsWriterDidWhateverFollowed, ()) {  // K
   RC_PRE(plan.horizon >= plan.from);
   const Position dropped_at = work.record(plan, failed_until_ns);
   work.take(*random_steps());
-  MemoryTable other;
-  const auto again = plan_recorded_drop(work.log, dropped_at, other);
+  const auto again = plan_due(work.log, {dropped_at});
   RC_ASSERT(again.has_value());
-  RC_ASSERT(again->drop.base == plan.drop.base);
-  RC_ASSERT(again->drop.kept == plan.drop.kept);
-  RC_ASSERT(again->drop.position == plan.horizon);
+  RC_ASSERT(again->dropped_at == dropped_at);
+  RC_ASSERT(again->plan.drop.base == plan.drop.base);
+  RC_ASSERT(again->plan.drop.kept == plan.drop.kept);
+  RC_ASSERT(again->plan.drop.position == plan.horizon);
+}
+
+// A text of what it keeps was redacted since, and the event that renewed the base says so: the plan
+// is made as that one says, also by a log that has had the record without the text from the start.
+RC_GTEST_PROP(RecordedDrop, IsPlannedWithoutATextThatWasRedactedSince, ()) {  // K7
+  RecordedWork work;
+  work.take(*random_steps());
+  RC_PRE(!work.history.records.empty());
+  const std::int64_t until_ns = some_time_in(work.history);
+  MemoryTable scratch;
+  const auto plan = plan_retention(work.log, until_ns, scratch, 0).value();
+  RC_PRE(plan.horizon >= plan.from);
+  std::vector<Record> candidates;
+  for (const PositionRange& range : plan.drop.kept) {
+    for (Position position = range.first; position <= range.last; ++position) {
+      const Record& record = work.history.records.at(position - 1);
+      if (!free_text_fields(record.event).empty()) candidates.push_back(record);
+    }
+  }
+  RC_PRE(!candidates.empty());
+  const Record record = *rc::gen::elementOf(candidates);
+  const Event replacement =
+      without_free_texts(record.event, free_text_fields(record.event), Blank::telling);
+  RecordedWork never;  // had the texts
+  for (Position next = 1; next <= work.log.tail();) {
+    Commit commit = work.log.read_commit(next).value();
+    next = commit.back().position + 1;
+    for (Record& each : commit) {
+      if (each.position == record.position) each.event = replacement;
+    }
+    never.append(commit);
+  }
+  MemoryTable other;
+  const auto without = plan_retention(never.log, until_ns, other, 0).value();
+
+  const Position dropped_at = work.record(plan, 0);
+  work.take(*random_steps());
+  const Position renewed_at =
+      work.record(plan, 0, [&](HistoryDropped& event) { event.base = sha256(without.drop.base); });
+  Redaction redaction;
+  redaction.position = record.position;
+  redaction.replacement = replacement;
+  redaction.note = work.history.records.back();
+  redaction.note.position = work.log.tail() + 1;
+  redaction.note.stream = Stream::access();
+  PayloadRedacted redacted;
+  redacted.redacted_position = record.position;
+  redacted.event = tag_of(record.event).name;
+  redaction.note.event = AccessEvent(redacted);
+  RC_ASSERT(work.log.redact(work.log.tail(), redaction).has_value());
+  const auto again = plan_due(work.log, {dropped_at, renewed_at});
+  RC_ASSERT(again.has_value());
+  RC_ASSERT(again->plan.drop.base == without.drop.base);
+  RC_ASSERT(again->plan.drop.kept == plan.drop.kept);
+  RC_ASSERT(again->dropped_at == (without.drop.base == plan.drop.base ? dropped_at : renewed_at));
 }
 
 // One that differs in any of what the event says is refused.
@@ -96,8 +160,7 @@ RC_GTEST_PROP(RecordedDrop, ThatDiffersIsDamage, ()) {  // K7
       [](HistoryDropped& event) { event.horizon = event.horizon + 1'000'000; }};
   const auto& change = changes[*rc::gen::inRange<std::size_t>(0, changes.size())];
   const Position dropped_at = work.record(plan, 0, change);
-  MemoryTable other;
-  const auto again = plan_recorded_drop(work.log, dropped_at, other);
+  const auto again = plan_due(work.log, {dropped_at});
   RC_ASSERT(!again.has_value());
   RC_ASSERT(again.error().kind == StoreError::Kind::damaged);
 }

@@ -1,6 +1,7 @@
 // A text that is erased in a cell: at each of its servers and in its database, whenever one of them
 // is killed or away (BEHAVIOURS, chapter K).
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <string>
 #include <thread>
@@ -230,6 +231,146 @@ TEST_F(CellRedactionTest, ACellOfAnEarlierVersionHasToBeUpgraded) {  // K7
   EXPECT_TRUE(redact(a_, position).at("redacted").as_bool());
   EXPECT_EQ(rows_with_text(), "0");
   expect_erased(b_);
+}
+
+// With a retention, which is due only when the test wants it.
+class CellKeptRedactionTest : public CellRedactionTest {
+ protected:
+  CellKeptRedactionTest() {
+    const std::string key = at("audit.key");
+    const Output made = run_process(
+        {SIGNALBOX_BINARY, "audit", "keygen", "-o", key, "--name", "example.com/box", "--json"});
+    EXPECT_EQ(made.exit_code, 0) << made.out << made.err;
+    verifier_key_ = text_at(json::parse(made.out).at("result").as_object(), "verifier_key");
+    for (const CellPeer* peer : {&a_, &b_}) {
+      peer->add_settings("[retention]\nolder_than = \"1s\"\nfailed_runs = \"1s\"\narchive = \"" +
+                         at("archive") + "\"\nkey = \"" + key + "\"\nschedule = \"0 0 29 2 *\"\n");
+    }
+  }
+  [[nodiscard]] std::string at(const std::string& name) const {
+    return (scratch_.path() / name).string();
+  }
+  // Starts both servers, and a run with the text that goes on, and lets others become old enough to
+  // go. Returns the position of the record with the text.
+  std::uint64_t start_with_history() {
+    start_both();
+    (void)result({"audit", "adopt", verifier_key_});
+    const std::uint64_t position = start_run_with_text();
+    end_runs("old");
+    return position;
+  }
+  void end_runs(const std::string& goal) const {
+    for (int count = 0; count < 3; ++count) {
+      (void)result({"run", "cancel", start_run(goal, goal + std::to_string(count))});
+    }
+    // By the clock that judges it: the servers are on this machine.
+    using Clock = std::chrono::system_clock;
+    const auto old_at = Clock::now() + std::chrono::milliseconds(1'001);
+    EXPECT_TRUE(eventually([&] { return Clock::now() > old_at; }));
+  }
+  // Returns up to which position the server has dropped records; 0 if none, or if it doesn't
+  // answer.
+  [[nodiscard]] static std::uint64_t horizon_of(const CellPeer& peer) {
+    const Output output = peer.ask({"rpc", "events.read", R"({"from":1,"limit":1})"});
+    if (output.exit_code == 0 || code_of(output) != "HISTORY_DROPPED") return 0;
+    return error_of(output).at("data").at("details").at("horizon").to_number<std::uint64_t>();
+  }
+  void drop_at(CellPeer& active) const {
+    const std::uint64_t before = horizon_of(active);
+    (void)result({"loop", "trigger", "retention"});
+    EXPECT_TRUE(eventually([&] { return horizon_of(active) > before; }))
+        << active.server().messages();
+  }
+  // Repeats it while the retention still rewrites files.
+  [[nodiscard]] static Output redact_after_drop(const CellPeer& peer, std::uint64_t position) {
+    Output output;
+    EXPECT_TRUE(eventually([&] {
+      output = redact_at(peer, position, "redact");
+      return output.out.find("\"OVERLOADED\"") == std::string::npos;
+    }));
+    return output;
+  }
+  // Expects the text in nothing that the server shows, and in no file of it.
+  void expect_gone(CellPeer& peer) {
+    EXPECT_TRUE(eventually([&] { return files_with_text(peer).empty(); }))
+        << files_with_text(peer) << peer.server().messages();
+    for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
+             {"run", "get", run_id_}, {"run", "list"}, {"run", "trace", run_id_}}) {
+      const Output shown = peer.ask(words);
+      EXPECT_EQ(shown.exit_code, 0) << shown.out << shown.err;
+      EXPECT_EQ(shown.out.find(text_to_erase), std::string::npos) << peer.name();
+    }
+  }
+  void expect_exports_verify(CellPeer& peer) const {
+    const std::string to = at("export-" + peer.name());
+    const Output exported = peer.server().cli(
+        {"audit", "export", "--signing-key", at("audit.key"), "-o", to, "--json"});
+    EXPECT_EQ(exported.exit_code, 0) << exported.out << exported.err;
+    const Output verified =
+        run_process({SIGNALBOX_BINARY, "audit", "verify", to, "--key", verifier_key_});
+    EXPECT_EQ(verified.exit_code, 0) << verified.out << verified.err;
+  }
+
+  std::string verifier_key_;
+};
+
+TEST_F(CellKeptRedactionTest, ATextThatARetentionKeptLeavesEachServer) {  // K7
+  const std::uint64_t position = start_with_history();
+  drop_at(a_);
+  EXPECT_TRUE(eventually([&] { return horizon_of(b_) == horizon_of(a_); }));
+  const Output redacted = redact_after_drop(a_, position);
+  ASSERT_EQ(redacted.exit_code, 0) << redacted.out << redacted.err;
+  const json::object done = json::parse(redacted.out).at("result").as_object();
+  EXPECT_TRUE(done.at("redacted").as_bool()) << json::serialize(done);
+  EXPECT_FALSE(done.contains("unerased_servers")) << json::serialize(done);
+  EXPECT_EQ(rows_with_text(), "0");
+  for (CellPeer* peer : {&a_, &b_}) {
+    expect_gone(*peer);
+    expect_nothing_due(*peer);
+    expect_exports_verify(*peer);
+  }
+  // Both go on from there: the other one with the next drop.
+  EXPECT_TRUE(eventually([&] { return a_.ask({"cell", "switch", "--to", "b"}).exit_code == 0; }));
+  await_role(b_, "active");
+  await_role(a_, "standby");
+  end_runs("newer");
+  drop_at(b_);
+  EXPECT_TRUE(eventually([&] { return horizon_of(a_) == horizon_of(b_); }))
+      << a_.server().messages();
+  EXPECT_EQ(status_of(run_id_), "queued");
+  expect_same({&a_, &b_});
+}
+
+// The standby is away during the retention and the redaction, and the active one is killed in the
+// middle of the latter.
+TEST_F(CellKeptRedactionTest, IsFinishedByWhoeverComesBack) {  // K7
+  const std::uint64_t position = start_with_history();
+  await_position(b_, position);
+  EXPECT_EQ(b_.server().stop(), 0);
+  drop_at(a_);
+  const std::string later =
+      json::serialize(json::object{{"from", horizon_of(a_) + 1}, {"limit", 1000}});
+  std::thread command([&] { (void)redact_after_drop(a_, position); });
+  EXPECT_TRUE(eventually([&] {
+    return a_.ask({"rpc", "events.read", later}).out.find("PayloadRedacted") != std::string::npos;
+  }));
+  a_.server().kill();
+  command.join();
+  a_.server().start();
+  await_role(a_, "active");
+  expect_gone(a_);
+  EXPECT_TRUE(eventually([&] { return rows_with_text() == "0"; })) << a_.server().messages();
+  EXPECT_NE(files_with_text(b_), "");
+  b_.server().start();
+  await_role(b_, "standby");
+  expect_gone(b_);
+  EXPECT_TRUE(eventually([&] { return horizon_of(b_) == horizon_of(a_); }))
+      << b_.server().messages();
+  for (CellPeer* peer : {&a_, &b_}) {
+    expect_nothing_due(*peer);
+    expect_exports_verify(*peer);
+  }
+  expect_same({&b_, &a_});
 }
 
 }  // namespace

@@ -7,8 +7,11 @@
 #include <string>
 #include <vector>
 
+#include "projections/base_redaction.h"
+#include "store/chain_erasure.h"
 #include "store/memory_event_log.h"
 #include "store/memory_shared_log.h"
+#include "store/sha256.h"
 #include "tests/fixtures/temporary_directory.h"
 #include "tests/server/dropped_records.h"
 
@@ -33,7 +36,9 @@ struct DropReplica {
   ReplicatedEventLog log{replica, std::make_unique<MemorySharedLog>(chain),
                          [](const std::string&) {}};
 
-  explicit DropReplica(std::shared_ptr<MemoryChain> shared) : chain(std::move(shared)) {}
+  explicit DropReplica(std::shared_ptr<MemoryChain> shared) : chain(std::move(shared)) {
+    log.set_redact_base(redacted_base);
+  }
   void follow() {
     MemorySharedLog reader(chain);
     const auto links = reader.read(log.tail(), 1000);
@@ -71,6 +76,35 @@ class FollowedDropsTest : public testing::Test {
     test::drop_until(
         writer_.log, 3,
         says_so ? nullptr : +[](HistoryDropped& event) { event.base.bytes[0] ^= 1; });
+  }
+
+  // Has the writer redact the pause of the service at `position`, which a drop kept. Returns the
+  // position of the PayloadRedacted.
+  Position redact(Position position) {
+    ReplicatedEventLog& log = writer_.log;
+    const Record record = log.read(position, 1)->front();
+    const Event replacement = ServerEvent(ServicePaused{"[redacted]"});
+    StagedRedaction staged = log.stage_redaction(position, replacement, Salt{}).value();
+    const Horizon horizon = log.horizon();
+    const std::string base = redacted_base(log, record, replacement).value();
+    staged.base = log.stage_drop({horizon.position, horizon.kept, base}, nullptr).value();
+    EXPECT_FALSE(log.store_base_part(*staged.base).value());
+    HistoryDropped renewal =
+        *event_as<HistoryDropped>(log.read_commit(horizon.dropped_at)->front().event);
+    renewal.base = sha256(base);
+    Commit commit{test::next_record(log, ServerEvent(renewal))};
+    PayloadRedacted event;
+    event.redacted_position = position;
+    event.event = ServicePaused::tag.name;
+    Record note = commit.front();
+    ++note.position;
+    note.stream = Stream::access();
+    note.event = AccessEvent(event);
+    set_digests(note, staged.redacted);
+    commit.push_back(std::move(note));
+    const auto result = log.commit_redaction(log.tail(), commit, staged);
+    EXPECT_TRUE(result && result->status == AppendStatus::ok);
+    return log.tail();
   }
 
   TemporaryDirectory data_;
@@ -140,6 +174,58 @@ TEST_F(FollowedDropsTest, AreTriedAgainAfterAWhile) {  // K7
   drops_->look();
   EXPECT_EQ(dropped_.size(), 1U);
   EXPECT_EQ(own_.log.horizon().position, 3U);
+}
+
+// The database has a kept record without the text that it had when the drop was recorded. What
+// proves that is followed later, with what the base is since then.
+TEST_F(FollowedDropsTest, AwaitTheRedactionOfWhatTheyKeep) {  // K7
+  append(ServerEvent(ServicePaused{"the secret"}));
+  const Position position = writer_.log.tail();
+  append(ServerEvent(ClockJumped{}));
+  test::drop_until(writer_.log, static_cast<std::int64_t>(position));
+  const Position dropped_at = writer_.log.tail();
+  ASSERT_NE(writer_.log.base().value().find("the secret"), std::string::npos);
+  const Position redacted_at = redact(position);
+  const MemoryEventLog& replica = writer_.replica;
+  MemorySharedLog shared(chain_);
+  ASSERT_TRUE(erase_from_chain(shared, replica, 1, redacted_at));
+
+  while (own_.log.tail() < dropped_at) {
+    ASSERT_TRUE(own_.log.follow(MemorySharedLog(chain_).read(own_.log.tail(), 1)->front()));
+  }
+  drops_->look();
+  EXPECT_EQ(own_.log.horizon().position, 0U);
+  EXPECT_TRUE(notes_.empty() && drops_->trouble().empty());
+  own_.follow();
+  drops_->look();
+  EXPECT_EQ(dropped_, (std::vector<Position>{redacted_at - 1}));
+  EXPECT_TRUE(drops_->trouble().empty()) << drops_->trouble();
+  EXPECT_EQ(own_.log.base().value(), writer_.log.base().value());
+  EXPECT_EQ(own_.log.base().value().find("the secret"), std::string::npos);
+  EXPECT_EQ(drops_->due_horizon(), 0U);
+}
+
+// One that has the base already computes another one than its event says: it serves without the
+// text, and says what to do.
+TEST_F(FollowedDropsTest, OfABaseThatWouldDifferAreTold) {  // K7
+  append(ServerEvent(ServicePaused{"the secret"}));
+  const Position position = writer_.log.tail();
+  append(ServerEvent(ClockJumped{}));
+  test::drop_until(writer_.log, static_cast<std::int64_t>(position));
+  own_.follow();
+  drops_->look();
+  ASSERT_EQ(own_.log.horizon().position, position);
+  own_.log.set_redact_base([](const EventLog& log, const Record& record, const Event&) {
+    const Event other = ServerEvent(ServicePaused{"another text"});
+    return redacted_base(log, record, other);
+  });
+  redact(position);
+  own_.follow();
+  EXPECT_EQ(own_.log.base().value().find("the secret"), std::string::npos);
+  drops_->look();
+  EXPECT_NE(drops_->trouble().find("copy `log` and `anchor`"), std::string::npos)
+      << drops_->trouble();
+  EXPECT_EQ(notes_.size(), 1U);
 }
 
 TEST_F(FollowedDropsTest, AreLeftToTheNextStartByAStop) {  // K7

@@ -29,6 +29,11 @@ class ReplicatedDrop : public testing::Test {
     return prepared.drop;
   }
 
+  // Stages the drop for the first event that is due.
+  static Stored<StagedDrop> stage_due(const CellReplica& member, const HistoryDrop& drop) {
+    const Position dropped_at = member.log->due_drops().front();
+    return member.log->stage_due_drop(drop, dropped_at, 0, nullptr);
+  }
   static void expect_dropped(const CellReplica& member) {
     EXPECT_TRUE(member.log->due_drops().empty());
     EXPECT_EQ(member.log->horizon().position, 12U);
@@ -54,8 +59,7 @@ TEST_F(ReplicatedDrop, IsDueAtOthersAndMadeByThem) {  // K7
   EXPECT_EQ(second.log->due_drops(), (std::vector<Position>{25}));
   EXPECT_EQ(second.log->horizon().position, 0U);
   EXPECT_EQ(second.log->read(2, 1)->size(), 1U);
-  const auto staged =
-      CellReplica::with_base(*second.log, second.log->stage_due_drop(drop, nullptr));
+  const auto staged = CellReplica::with_base(*second.log, stage_due(second, drop));
   ASSERT_TRUE(staged) << staged.error().message;
   ASSERT_TRUE(second.log->commit_due_drop(*staged));
   expect_dropped(second);
@@ -75,12 +79,11 @@ TEST_F(ReplicatedDrop, IsFinishedByTheNextStart) {  // K7
   second.follow();
   second.restart();
   EXPECT_EQ(second.log->due_drops(), (std::vector<Position>{25}));
-  ASSERT_TRUE(CellReplica::with_base(*second.log, second.log->stage_due_drop(drop, nullptr)));
+  ASSERT_TRUE(CellReplica::with_base(*second.log, stage_due(second, drop)));
   second.restart();
   EXPECT_EQ(second.log->due_drops(), (std::vector<Position>{25}));
   EXPECT_EQ(second.log->horizon().position, 0U);
-  const auto staged =
-      CellReplica::with_base(*second.log, second.log->stage_due_drop(drop, nullptr));
+  const auto staged = CellReplica::with_base(*second.log, stage_due(second, drop));
   ASSERT_TRUE(staged) << staged.error().message;
   ASSERT_TRUE(second.log->commit_due_drop(*staged));
   second.restart();
@@ -92,8 +95,7 @@ TEST_F(ReplicatedDrop, ThatDiffersChangesNothing) {  // K7
   HistoryDrop drop = this->drop();
   second.follow();
   drop.base = "another base";
-  const auto staged =
-      CellReplica::with_base(*second.log, second.log->stage_due_drop(drop, nullptr));
+  const auto staged = CellReplica::with_base(*second.log, stage_due(second, drop));
   ASSERT_TRUE(staged) << staged.error().message;
   const auto refused = second.log->commit_due_drop(*staged);
   ASSERT_FALSE(refused);
@@ -110,8 +112,7 @@ TEST_F(ReplicatedDrop, OfAWriterThatWasKilledIsDueAtItsNextStart) {  // K7
   ASSERT_EQ(first_.log->append(24, {&prepared.commit, 1}).status, AppendStatus::ok);
   first_.restart();
   EXPECT_EQ(first_.log->due_drops(), (std::vector<Position>{25}));
-  const auto staged =
-      CellReplica::with_base(*first_.log, first_.log->stage_due_drop(prepared.drop, nullptr));
+  const auto staged = CellReplica::with_base(*first_.log, stage_due(first_, prepared.drop));
   ASSERT_TRUE(staged) << staged.error().message;
   ASSERT_TRUE(first_.log->commit_due_drop(*staged));
   expect_dropped(first_);
@@ -145,8 +146,7 @@ TEST_F(ReplicatedDrop, AreMadeInOrderWhileOthersAreAppended) {  // K7
   second.take();
   EXPECT_EQ(second.log->due_drops(), (std::vector<Position>{25, 29}));
   for (const HistoryDrop& each : {one, prepared.drop}) {
-    const auto staged =
-        CellReplica::with_base(*second.log, second.log->stage_due_drop(each, nullptr));
+    const auto staged = CellReplica::with_base(*second.log, stage_due(second, each));
     ASSERT_TRUE(staged) << staged.error().message;
     second.append();
     ASSERT_TRUE(second.log->commit_due_drop(*staged));

@@ -30,9 +30,10 @@ struct RedactionPlan {
 Called<RedactionPlan> plan_redaction(const RocksEventLog& log, const std::filesystem::path& data,
                                      Position position, const std::vector<std::string>& fields);
 
-// Plans the same in the process that serves the log. Fails with REDACTION_NEEDS_STOP for a record
-// that was kept before the horizon, because its base can't be renewed while the log is served; the
-// error names `while_stopped`, the command that does it then, and the archive with its own.
+// Plans the same in the process that serves the log, which isn't one of a cell. Fails with
+// REDACTION_NEEDS_STOP for a record that was kept before the horizon, because its base can't be
+// renewed while the log is served; the error names `while_stopped`, the command that does it then,
+// and the archive with its own.
 Called<RedactionPlan> plan_living_redaction(const RocksEventLog& log,
                                             const std::filesystem::path& data, Position position,
                                             const std::vector<std::string>& fields,

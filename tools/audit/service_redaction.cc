@@ -49,7 +49,7 @@ Decided<void> prove_in_process(const fs::path& data, const RedactionRequest& req
 }
 
 Decided<PlannedRedaction> plan_in_service(const RocksEventLog& log, const fs::path& data,
-                                          const RedactionRequest& request,
+                                          const RedactionRequest& request, bool may_renew_base,
                                           const std::atomic<bool>& stopped) {
   std::string while_stopped = "signalbox audit redact " + std::to_string(request.position) +
                               " --reason " + for_the_shell(request.reason);
@@ -57,7 +57,9 @@ Decided<PlannedRedaction> plan_in_service(const RocksEventLog& log, const fs::pa
     while_stopped += " --field " + for_the_shell(field);
   }
   while_stopped += " --data " + for_the_shell(data.string());
-  auto made = plan_living_redaction(log, data, request.position, request.fields, while_stopped);
+  auto made = may_renew_base ? plan_redaction(log, data, request.position, request.fields)
+                             : plan_living_redaction(log, data, request.position, request.fields,
+                                                     while_stopped);
   if (!made) return tl::unexpected(rejection_of(made.error()));
   PlannedRedaction planned;
   planned.event.redacted_position = request.position;
@@ -69,6 +71,7 @@ Decided<PlannedRedaction> plan_in_service(const RocksEventLog& log, const fs::pa
   TRY(prove_in_process(data, request, stopped));
   planned.replacement = std::move(made->replacement);
   planned.erased = std::move(made->erased);
+  planned.base = std::move(made->base);
   return planned;
 }
 
