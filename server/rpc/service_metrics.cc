@@ -163,6 +163,8 @@ struct ServiceMetrics::Families {
             "1 while this server can't use its cell's log, or wouldn't take the cell");
   Family<Gauge>& cell_drop_failing =
       gauge("signalbox_cell_drop_failing", "1 while this server can't drop what its cell dropped");
+  Family<Gauge>& cell_redactions =
+      gauge("signalbox_cell_redactions_due", "Redactions of the cell that aren't finished here");
   Family<Gauge>& cell_log_begin =
       gauge("signalbox_cell_log_begin",
             "Position after which the log in the cell's database begins, at the active server");
@@ -320,6 +322,7 @@ void ServiceMetrics::Families::measure_process(const Sources& sources) {
   set(cell_versions, cell ? static_cast<double>(count_versions(cell->servers)) : 0);
   set(cell_failing, cell && !cell->trouble.empty() ? 1 : 0);
   set(cell_drop_failing, cell && !cell->undropped_because.empty() ? 1 : 0);
+  set(cell_redactions, cell ? static_cast<double>(cell->redactions_due.size()) : 0);
   set(cell_log_begin, cell ? static_cast<double>(cell->log_begin.value_or(0)) : 0);
   set(held_rows, sources.projector.held() ? 1 : 0);
   set(run_root_failures, static_cast<double>(sources.run_root_failures()));

@@ -39,6 +39,7 @@ def healthy(box, minutes):
     zeros = ("storage_full", "paused", "read_model_disk_failing", "read_model_lag_events", "trace_lag_events",
              "trace_spans_failed_total", "retention_failed", "file_retention_failed",
              "run_root_failures", "reload_refused", "cell_log_failing", "cell_drop_failing", "cell_versions",
+             "cell_redactions_due",
              "tls_certificate_not_after_timestamp_seconds")
     series = {named(f"signalbox_{name}"): [0] * minutes for name in zeros}
     series[named("up")] = [1] * minutes
@@ -126,6 +127,11 @@ SITUATIONS = [
     Situation("a server of a cell can't drop what the cell dropped",
               {"signalbox_cell_drop_failing": [0] * 5 + [1] * 5, "signalbox_cell_drop_failing{box=b}": [0] * 10},
               {4: [], 5: ["SignalboxCellDropFailing a"]}),
+
+    Situation("a redaction of a cell is finished in minutes, and another one isn't",
+              {"signalbox_cell_redactions_due": [0] * 5 + [1] * 10 + [0] * 70,
+               "signalbox_cell_redactions_due{box=b}": [0] * 5 + [1] * 80},
+              {14: [], 60: [], 70: ["SignalboxCellRedactionUnfinished b"]}),
 
     Situation("a cell is upgraded in an hour, and another one stays with two versions",
               {"signalbox_cell_versions": [1] * 10 + [2] * HOUR + [1] * (25 * HOUR),
