@@ -37,9 +37,10 @@ export async function the_capsule_of_a_run(stage) {
   const unsigned = await serve(stage, directory, [file]);
   const without = await serve(stage, directory, [bare, '--key', `@${key}`]);
   try {
-    for (const look of [{ width: 1280 }, { width: 320, scheme: 'dark' }]) {
-      const visitor = await stage.visitor({ ...look, hasAxe: true });
-      const page = await visitor.newPage();
+    const page = await (await stage.visitor({ hasAxe: true })).newPage();
+    for (const { width, scheme } of [{ width: 1280, scheme: 'light' }, { width: 320, scheme: 'dark' }]) {
+      await page.setViewportSize({ width, height: 800 });
+      await page.emulateMedia({ colorScheme: scheme });
       await page.goto(address);
       await page.getByText('signed by a key that you trust').waitFor();
       await page.locator('h1').getByText(goal).waitFor();
@@ -55,13 +56,11 @@ export async function the_capsule_of_a_run(stage) {
       await page.getByText('RunFailed').waitFor();
       const found = await stage.violations(page);
       check(found.length === 0, found.join('; '));
-      check(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `${look.width} px: it scrolls sideways`);
+      check(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `${width} px: it scrolls sideways`);
       await page.goto(address.replace('#', '?page=board#'));
       await page.locator('h1').getByText(goal).waitFor();
       hadNoComplaint(page);
     }
-    const visitor = await stage.visitor();
-    const page = await visitor.newPage();
     await page.goto(unsigned.address);
     await page.getByText('nobody vouches for that log').waitFor();
     // What a capsule doesn't have isn't offered, and it says so.
