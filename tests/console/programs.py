@@ -10,7 +10,7 @@ import subprocess
 INSTALL_SECONDS = 180
 # It takes a .js file with imports for a module.
 NODE_MIN = (20, 19)
-CHROMIUM = "/usr/bin/chromium"
+CHROMIUM = "/usr/bin/chromium-headless-shell"
 PACKAGES = {"playwright-core": "1.65.1", "axe-core": "4.14.1", "typescript": "5.9.3"}
 # A real node in a package, for systems whose own is older: Debian 12 has 18.
 NODE = {"node": "22.23.3"}
@@ -48,7 +48,7 @@ def install(directory):
     if shutil.which("npm") is None:
         raise NotInstalled("npm isn't there; on Debian: apt-get install npm")
     if not pathlib.Path(CHROMIUM).exists():
-        raise NotInstalled(f"{CHROMIUM} isn't there; on Debian: apt-get install chromium")
+        raise NotInstalled(f"{CHROMIUM} isn't there; on Debian: apt-get install chromium-headless-shell")
     directory = pathlib.Path(directory).resolve()
     mark = directory / "installed"
     versions = json.dumps(wanted())

@@ -5,8 +5,10 @@ import { check, hadNoComplaint } from '../stage.mjs';
 
 /** The stream has what lists show; the data of an event is asked for when somebody opens it. */
 export async function an_event_has_its_data_when_it_is_opened(stage) {  // C6
-  const page = await stage.open('?page=events');
-  await page.locator('.event').first().waitFor();  // the list has been asked for
+  const page = await stage.open('?page=runs');
+  // What began before the stream is asked for again once that is live, so the list begins after it.
+  await stage.turn(page, '?page=events');
+  await page.locator('.event').first().waitFor();
   const asked = [];
   page.on('request', (request) => {
     const { method, params } = request.method() === 'POST' ? request.postDataJSON() : {};
