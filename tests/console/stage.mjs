@@ -80,7 +80,8 @@ export class Stage {
   /** Returns a browser as of a person: with storage of its own. */
   async visitor({ width = 1280, height = 800, scheme = 'light', hasAxe = false, ...more } = {}) {
     const visitor = await this.browser.newContext({
-      viewport: { width, height }, colorScheme: scheme, timezoneId: 'UTC', locale: 'en-GB', reducedMotion: 'reduce', ...more,
+      viewport: { width, height }, colorScheme: scheme, timezoneId: 'UTC', locale: 'en-GB', reducedMotion: 'reduce',
+      permissions: ['clipboard-write'], ...more,  // nobody is there to permit it
     });
     this.visitors.push(visitor);
     // A handler that a scene leaves under way fails when its visitor is gone, and that is no failure of any scene.

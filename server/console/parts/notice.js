@@ -2,17 +2,20 @@
 import { html, useState } from '../vendor/htm-preact.js';
 
 const COPIED_MS = 1500;
+const REFUSED_MS = 5000;
 
 /** A command of the command line with a button that copies it. @param {{command: string}} props */
 export function Command({ command }) {
-  const [copied, setCopied] = useState(false);
-  const copy = async () => {
-    await navigator.clipboard.writeText(command);
-    setCopied(true);
-    setTimeout(() => setCopied(false), COPIED_MS);
+  const [shown, setShown] = useState('copy');
+  const show = (text, ms) => {
+    setShown(text);
+    setTimeout(() => setShown('copy'), ms);
   };
+  // A browser may be set, or its window be in a state, so that it isn't permitted.
+  const copy = () => navigator.clipboard.writeText(command)
+    .then(() => show('copied', COPIED_MS), () => show('the browser doesn\u2019t permit it: select the text', REFUSED_MS));
   return html`<span class="command"><code>${command}</code>
-    ${navigator.clipboard && html`<button class="quiet" onClick=${copy} aria-label="Copy ${command}">${copied ? 'copied' : 'copy'}</button>`}</span>`;
+    ${navigator.clipboard && html`<button class="quiet" onClick=${copy} aria-label="Copy ${command}">${shown}</button>`}</span>`;
 }
 
 /** @param {{commands?: string[]}} props */

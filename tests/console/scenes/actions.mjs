@@ -298,3 +298,12 @@ export async function a_run_is_started(stage) {
   const { runs } = await stage.service.call('run.list');
   check(runs.length === 1 && runs[0].goal === 'made in the console', JSON.stringify(runs));
 }
+
+/** A browser may be set so that pages put nothing on its clipboard. */
+export async function a_command_that_cant_be_copied(stage) {  // C1
+  await stage.service.startRun('this waits', [['review']]);
+  const page = await stage.open('?page=inbox', { permissions: [] });
+  await page.getByRole('button', { name: /^Copy / }).first().click();
+  await page.getByText('select the text').waitFor();
+  hadNoComplaint(page);
+}

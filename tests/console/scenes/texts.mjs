@@ -32,7 +32,9 @@ const VARIABLE = [
   [/SPAN( SPAN)+/g, 'SPAN'],
   // A loop may tick meanwhile.
   [/the latest \d+ ticks/g, 'the latest N ticks'], [/( +- time: in SPAN\n +- cell) "SPAN":\n +- time: SPAN/g, '$1'],
-  // So may it before the moment, of which the log has no schedules.
+  // A sweep of the watchdog may be under way.
+  [/^( *)- '?row "watchdog running [^\n]*\n(?:\1 +[^\n]*\n?)*/gm, ''],
+  // A loop may tick before the moment as well, of which the log has no schedules.
   [/(row "(heartbeat|synthesizer|prune)) SPAN the/g, '$1 the'],
   [/( +- cell "(?:heartbeat|synthesizer|prune)"\n +- cell\n +- cell\n +- cell) "SPAN":\n +- time: SPAN/g, '$1'],
   // On a busy machine a run waits until others wait as well.
