@@ -19,9 +19,9 @@ constexpr std::chrono::milliseconds report_look{100};
 
 // Returns whether the server has told of itself and read that lately. Otherwise those of the others
 // aren't known to be new either.
-bool has_new_reports(const CellView& view) {
+bool has_new_reports(const CellView& view, std::int64_t age_ms_max) {
   return std::ranges::any_of(view.servers, [&](const ReplicaReport& each) {
-    return each.server.name == view.server.name && each.silent_ms <= limits::cell_gone_ms_max;
+    return each.server.name == view.server.name && each.silent_ms <= age_ms_max;
   });
 }
 
@@ -60,12 +60,13 @@ std::optional<Rejection> Server::due_drop_refusal(Position failed_at) {
                    {"signalbox cell status"}};
 }
 
+// Newer than what a retention needs when it looks at them, which it does after its plan.
 void Server::await_peers_known(const std::atomic<bool>& stopped) const {
   if (cell_ == nullptr) return;
   const auto until = std::chrono::steady_clock::now() +
                      std::chrono::milliseconds(limits::cell_upgrade_report_ms_max);
   while (!stopped && std::chrono::steady_clock::now() < until &&
-         !has_new_reports(member_->view())) {
+         !has_new_reports(member_->view(), limits::cell_report_ms_default)) {
     std::this_thread::sleep_for(report_look);
   }
 }
@@ -88,7 +89,7 @@ std::optional<RetentionObstacle> Server::retention_obstacle() const {
 
 std::optional<RetentionObstacle> Server::base_obstacle() const {
   const CellView view = member_->view();
-  if (!has_new_reports(view)) {
+  if (!has_new_reports(view, limits::cell_gone_ms_max)) {
     return RetentionObstacle{
         "which servers the cell has, and of which versions, couldn't be read lately: nothing is "
         "dropped until that can be",

@@ -2,6 +2,7 @@
 // (BEHAVIOURS, K3). Each kind is done as often as failovers_of_a_kind says, or as the environment
 // variable SIGNALBOX_FAILOVERS.
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <optional>
 #include <set>
@@ -103,12 +104,13 @@ class CellFailover : public CellTest {
 
  private:
   // One command after the other, each repeated until it is answered. A server that hangs is left
-  // for the other one.
+  // for the other one. The pauses are about as long as a command takes, so that some are under way
+  // at each failure: without any, a client that nobody answers takes a processor from the servers.
   void start_runs() {
     auto server = ServerAddress::parse(a_.address() + "," + b_.address());
     ASSERT_TRUE(server);
     std::optional<Client> client;
-    for (int number = 0; !over_;) {
+    for (int number = 0; !over_; std::this_thread::sleep_for(std::chrono::milliseconds(5))) {
       const std::string name = "run " + std::to_string(number);
       if (!client) {
         if (auto connected = Client::connect(*server, std::chrono::seconds(3))) {

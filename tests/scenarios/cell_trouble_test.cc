@@ -208,7 +208,7 @@ TEST_F(CellTrouble, LosesNothingWhileItsSessionsAreEndedAgainAndAgain) {  // K3
   start_both();
   std::atomic<bool> over = false;
   std::thread ends([&] {
-    while (!over) end_sessions();
+    for (; !over; std::this_thread::sleep_for(std::chrono::milliseconds(30))) end_sessions();
   });
   Goals acknowledged;
   for (int number = 0; number < 8; ++number) {
