@@ -61,13 +61,12 @@ StoreError other_base(Position redacted_at, Position position, const std::string
       redacted_at,
       "record " + std::to_string(position) +
           ", which a retention kept, was redacted, and the state that this server's log begins "
-          "with "
-          "isn't the one of the cell's log then: " +
+          "with isn't the one of the cell's log then: " +
           why +
           ". This server mustn't go on with it. Install the version that the other servers have; "
-          "if "
-          "it is that, stop another server of the cell, copy `log` and `anchor` from its data "
-          "directory into this one, and start both");
+          "if it is that, run `signalbox cell seed DIR` at another server of the cell, put what is "
+          "in DIR into this server's data directory, in place of its `log`, `anchor` and "
+          "`projections`, and start it");
 }
 
 // Has the shared log's link have these parts.

@@ -39,7 +39,8 @@ TEST_F(ModalExecutorTest, AJobIsSubmittedAskedForAndGivesItsResult) {  // S8
 TEST_F(ModalExecutorTest, AnEndpointGetsWhatItsJobIsAboutAndNoSecret) {  // P11
   ASSERT_EQ(result_of(job()).outcome, Outcome::succeeded);
   std::set<std::string> given;
-  for (const auto& each : endpoint.last_task().as_object()) given.emplace(each.key());
+  const boost::json::object task = endpoint.last_task().as_object();
+  for (const auto& each : task) given.emplace(each.key());
   EXPECT_EQ(given,
             (std::set<std::string>{"schema", "id", "run_id", "station", "attempt", "strategy",
                                    "span_id", "timeout_ms", "goal", "input", "previous",

@@ -223,8 +223,7 @@ TEST_F(FollowedDropsTest, OfABaseThatWouldDifferAreTold) {  // K7
   own_.follow();
   EXPECT_EQ(own_.log.base().value().find("the secret"), std::string::npos);
   drops_->look();
-  EXPECT_NE(drops_->trouble().find("copy `log` and `anchor`"), std::string::npos)
-      << drops_->trouble();
+  EXPECT_NE(drops_->trouble().find("signalbox cell seed"), std::string::npos) << drops_->trouble();
   EXPECT_EQ(notes_.size(), 1U);
 }
 
