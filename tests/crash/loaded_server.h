@@ -15,7 +15,8 @@
 namespace signalbox::test {
 
 inline constexpr std::size_t loaded_workers = 8;
-inline constexpr std::chrono::seconds loaded_patience{90 * slowness};
+// A table of the read models is written once the clients have filled it, however slow they are.
+inline constexpr std::chrono::seconds loaded_patience{400 * slowness};
 
 class LoadedServer : public ServerTest {
  protected:

@@ -7,7 +7,7 @@ const REFUSED_MS = 5000;
 /** A command of the command line with a button that copies it. @param {{command: string}} props */
 export function Command({ command }) {
   const [shown, setShown] = useState('copy');
-  const show = (text, ms) => {
+  const show = (/** @type {string} */ text, /** @type {number} */ ms) => {
     setShown(text);
     setTimeout(() => setShown('copy'), ms);
   };
