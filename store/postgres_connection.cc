@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <bit>
 #include <cerrno>
 #include <cstring>
 #include <initializer_list>
@@ -17,13 +16,6 @@
 
 namespace signalbox {
 namespace {
-
-// Object ids of types, which never change.
-constexpr unsigned bool_type = 16;
-constexpr unsigned bytea_type = 17;
-constexpr unsigned int8_type = 20;
-constexpr unsigned int4_type = 23;
-constexpr unsigned text_type = 25;
 
 // What the session needs, whatever is set for the server, the database or the role. A wait for
 // standbys that was asked to include their replay is left so. Warnings have to come: one of them is
@@ -45,14 +37,9 @@ constexpr const char* session_settings =
 constexpr const char* abandonment_setting =
     "SELECT set_config('client_connection_check_interval', '1s', false)";
 
-template <class T>
-std::string big_endian(T value) {
-  std::string bytes(sizeof value, '\0');
-  for (std::size_t i = 0; i < sizeof value; ++i) {
-    bytes[sizeof value - 1 - i] = static_cast<char>(value >> (8 * i));
-  }
-  return bytes;
-}
+// So long a connection that is begun is gone on with: a server that stopped before it was let in
+// may have forgotten it.
+constexpr std::chrono::seconds begun_connection_time_max(5);
 
 std::vector<std::string> split_list(const char* list) {
   std::vector<std::string> parts;
@@ -96,26 +83,6 @@ bool leaves_in_doubt(std::string_view severity, std::string_view sqlstate) {
 
 }  // namespace
 
-PostgresValue PostgresValue::int4(std::int32_t value) { return {int4_type, big_endian(value)}; }
-PostgresValue PostgresValue::int8(std::int64_t value) { return {int8_type, big_endian(value)}; }
-PostgresValue PostgresValue::boolean(bool value) {
-  return {bool_type, std::string(1, value ? '\1' : '\0')};
-}
-PostgresValue PostgresValue::text(std::string_view value) {
-  return {text_type, std::string(value)};
-}
-PostgresValue PostgresValue::bytea(std::string_view value) {
-  return {bytea_type, std::string(value)};
-}
-
-std::int64_t PostgresRow::integer(std::size_t column) const {
-  const std::string& bytes = columns_.at(column);
-  if (bytes.empty()) return 0;
-  std::uint64_t value = (bytes.front() & 0x80) != 0 && bytes.size() > 1 ? ~std::uint64_t{0} : 0;
-  for (const char byte : bytes) value = value << 8 | static_cast<unsigned char>(byte);
-  return static_cast<std::int64_t>(value);
-}
-
 PostgresConnection::PostgresConnection(std::string url)
     : url_(std::move(url)), interrupted_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   SIGNALBOX_CHECK(static_cast<bool>(interrupted_));
@@ -123,8 +90,15 @@ PostgresConnection::PostgresConnection(std::string url)
 
 PostgresConnection::~PostgresConnection() { close(); }
 
-void PostgresConnection::close() {
+void PostgresConnection::finish() {
   if (connection_ != nullptr) library_->finish(std::exchange(connection_, nullptr));
+}
+
+void PostgresConnection::close() {
+  finish();
+  for (Host& host : hosts_) {
+    if (host.begun != nullptr) library_->finish(std::exchange(host.begun, nullptr));
+  }
 }
 
 void PostgresConnection::move_on() {
@@ -189,7 +163,8 @@ Stored<void> PostgresConnection::parse_hosts() {
   };
   const std::size_t count = std::max({names.size(), addresses.size(), std::size_t{1}});
   for (std::size_t i = 0; i < count; ++i) {
-    hosts_.push_back({part(names, i), part(addresses, i), part(ports, ports.size() == 1 ? 0 : i)});
+    hosts_.push_back(
+        {part(names, i), part(addresses, i), part(ports, ports.size() == 1 ? 0 : i), nullptr, {}});
   }
   return {};
 }
@@ -223,9 +198,10 @@ Stored<bool> PostgresConnection::connect(Deadline deadline) {
     next_host_ = (first + tried) % hosts_.size();
     const auto now = std::chrono::steady_clock::now();
     const auto share = (deadline - now) / static_cast<int>(hosts_.size() - tried);
-    const Problem problem = start(hosts_[next_host_], now + share);
+    Problem problem = reach(hosts_[next_host_], now + share);
+    if (problem.text.empty()) problem = set_up(now + share);
     if (problem.text.empty()) return true;
-    close();
+    finish();
     problems += (problems.empty() ? "" : "; ") + problem.text;
     denied += problem.is_denied ? 1 : 0;
   }
@@ -256,7 +232,16 @@ PostgresConnection::Problem PostgresConnection::connection_problem() const {
   return problem;
 }
 
-PostgresConnection::Problem PostgresConnection::start(const Host& host, Deadline deadline) {
+bool PostgresConnection::go_on(Host& host) {
+  connection_ = std::exchange(host.begun, nullptr);
+  const auto age = std::chrono::steady_clock::now() - host.begun_at;
+  if (connection_ != nullptr && age < begun_connection_time_max) return true;
+  finish();
+  return false;
+}
+
+bool PostgresConnection::begin(Host& host) {
+  host.begun_at = std::chrono::steady_clock::now();
   // What comes before `dbname` is for what the URL doesn't say, what comes after it is for all.
   // A network that swallows packets is noticed within a quarter minute, also by the server, which
   // has no part in the client's deadlines.
@@ -283,7 +268,7 @@ PostgresConnection::Problem PostgresConnection::start(const Host& host, Deadline
   keywords.push_back(nullptr);
   texts.push_back(nullptr);
   connection_ = library_->connectStartParams(keywords.data(), texts.data(), 1);
-  if (connection_ == nullptr) return {"there is no memory for a connection", false};
+  if (connection_ == nullptr) return false;
   library_->setErrorVerbosity(connection_, PQERRORS_VERBOSE);
   const auto receive_warning = [](void* self, const PGresult* notice) {
     auto& own = *static_cast<PostgresConnection*>(self);
@@ -294,12 +279,25 @@ PostgresConnection::Problem PostgresConnection::start(const Host& host, Deadline
     }
   };
   library_->setNoticeReceiver(connection_, receive_warning, this);
-  auto step = PGRES_POLLING_WRITING;
+  return true;
+}
+
+PostgresConnection::Problem PostgresConnection::reach(Host& host, Deadline deadline) {
+  auto step = PGRES_POLLING_READING;  // the only one that is kept
+  if (!go_on(host)) {
+    step = PGRES_POLLING_WRITING;
+    if (!begin(host)) return {"there is no memory for a connection", false};
+  }
   if (library_->status(connection_) == CONNECTION_BAD) step = PGRES_POLLING_FAILED;
   while (step != PGRES_POLLING_OK) {
     if (step == PGRES_POLLING_FAILED) return connection_problem();
     const auto waited = wait(step == PGRES_POLLING_READING ? POLLIN : POLLOUT, deadline);
     if (waited != Wait::ready) {
+      // Not while its network doesn't answer: a new attempt comes through sooner than one whose
+      // pauses have grown.
+      if (waited == Wait::timed_out && step == PGRES_POLLING_READING) {
+        host.begun = std::exchange(connection_, nullptr);
+      }
       const std::string place = host.name.empty() ? host.address : host.name;
       return {place + (place.empty() ? "the database" : "") +
                   (waited == Wait::interrupted ? ": interrupted" : " doesn't answer"),
@@ -307,6 +305,10 @@ PostgresConnection::Problem PostgresConnection::start(const Host& host, Deadline
     }
     step = library_->connectPoll(connection_);
   }
+  return {};
+}
+
+PostgresConnection::Problem PostgresConnection::set_up(Deadline deadline) {
   library_->setnonblocking(connection_, 1);
   library_->setErrorVerbosity(connection_, PQERRORS_DEFAULT);
   const PostgresAnswer set = run(Effect::reads, session_settings, {}, deadline);

@@ -3,13 +3,13 @@
 #pragma once
 
 #include <chrono>
-#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "store/file_descriptor.h"
+#include "store/postgres_values.h"
 #include "store/store_error.h"
 
 struct pg_conn;
@@ -17,32 +17,6 @@ struct pg_conn;
 namespace signalbox {
 
 struct LibpqLibrary;
-
-// A parameter of a statement, in PostgreSQL's binary format.
-struct PostgresValue {
-  unsigned type = 0;  // the type's object id
-  std::string bytes;
-
-  static PostgresValue int4(std::int32_t value);
-  static PostgresValue int8(std::int64_t value);
-  static PostgresValue boolean(bool value);
-  static PostgresValue text(std::string_view value);
-  static PostgresValue bytea(std::string_view value);
-};
-
-// A row of an answer: its columns in the binary format; NULL is an empty one.
-class PostgresRow {
- public:
-  explicit PostgresRow(std::vector<std::string> columns) : columns_(std::move(columns)) {}
-
-  [[nodiscard]] const std::string& bytes(std::size_t column) const { return columns_.at(column); }
-  // Returns an integer of any size, 0 for NULL.
-  [[nodiscard]] std::int64_t integer(std::size_t column) const;
-  [[nodiscard]] bool boolean(std::size_t column) const { return integer(column) != 0; }
-
- private:
-  std::vector<std::string> columns_;
-};
 
 struct PostgresAnswer {
   enum class Outcome {
@@ -74,9 +48,11 @@ class PostgresConnection {
 
   // Connects unless there is a connection that isn't known to be lost. Tries the hosts in turn,
   // beginning with the one that was connected last, each for its share of the time that is left.
-  // Returns true if the connection is a new one. Fails with `away`; with `denied` if each host
-  // refuses the role, its password or the database; with `unsupported` without libpq, or if the URL
-  // can't be understood. Blocks on names of hosts, which libpq looks up itself.
+  // A host that was reached and hasn't let the role in by then is gone on with by the next call, so
+  // that short calls reach a slow server as well. Returns true if the connection is a new one.
+  // Fails with `away`; with `denied` if each host refuses the role, its password or the database;
+  // with `unsupported` without libpq, or if the URL can't be understood. Blocks on names of hosts,
+  // which libpq looks up itself.
   Stored<bool> connect(Deadline deadline);
 
   // Runs one statement. After anything but an answer the connection is closed, so that a
@@ -89,6 +65,7 @@ class PostgresConnection {
                      const std::vector<PostgresValue>& values, Deadline deadline,
                      Deadline latest = {});
 
+  // Closes it, and what is begun.
   void close();
   // Closes it; the next connection is looked for at another host first.
   void move_on();
@@ -101,6 +78,8 @@ class PostgresConnection {
     std::string name;     // empty: by the address alone, or libpq's default
     std::string address;  // empty: by the name
     std::string port;
+    pg_conn* begun = nullptr;  // a connection to it that isn't made yet
+    Deadline begun_at;
   };
   enum class Wait { ready, timed_out, interrupted };
   // Why a host can't be used.
@@ -110,7 +89,16 @@ class PostgresConnection {
   };
 
   Stored<void> parse_hosts();
-  [[nodiscard]] Problem start(const Host& host, Deadline deadline);
+  void finish();
+  // Takes the connection to the host that is begun. Returns false if there is none, or too old a
+  // one.
+  [[nodiscard]] bool go_on(Host& host);
+  // Begins a connection to the host. Returns false without memory.
+  [[nodiscard]] bool begin(Host& host);
+  // Connects to the host.
+  [[nodiscard]] Problem reach(Host& host, Deadline deadline);
+  // Sets what each session needs.
+  [[nodiscard]] Problem set_up(Deadline deadline);
   [[nodiscard]] Wait wait(short events, Deadline deadline) const;
   // Returns why the answer can't be had, or "".
   [[nodiscard]] std::string receive(PostgresAnswer& answer, Deadline deadline, Deadline latest);

@@ -30,6 +30,9 @@ struct PostgresLogTest : testing::Test {
     changed.deadline = deadline;
     return changed;
   }
+  [[nodiscard]] static std::string url_of(const SlowRelay& network) {
+    return "postgresql://signalbox@127.0.0.1:" + std::to_string(network.port()) + "/postgres";
+  }
   static void begin_cell(PostgresLog& log) {
     const auto made = log.create(first_link(), "secret");
     ASSERT_TRUE(made) << made.error().message;
@@ -323,13 +326,9 @@ TEST_F(PostgresLogTest, ReportsWithoutAnIdentityWhileTheTableIsRead) {
 TEST_F(PostgresLogTest, CarriesALargeLinkOverASlowNetwork) {
   PostgresLog maker(options);
   begin_cell(maker);
-  const std::string url = nodes.url();
-  std::string hosts = url.substr(url.find('@') + 1);
-  for (std::size_t node = 0; node < nodes.primary(); ++node) hosts.erase(0, hosts.find(',') + 1);
-  const int port = std::stoi(hosts.substr(hosts.find(':') + 1));
-  const SlowRelay network(static_cast<std::uint16_t>(port), 2 * 1024 * 1024);
+  const SlowRelay network(nodes.primary_port(), 2 * 1024 * 1024);
   PostgresLog::Options slow = with_deadline(std::chrono::milliseconds(1'500));
-  slow.url = "postgresql://signalbox@127.0.0.1:" + std::to_string(network.port()) + "/postgres";
+  slow.url = url_of(network);
   PostgresLog log(slow);
   ASSERT_TRUE(log.state());
   ChainLink link = link_after(first_link(), 1);
@@ -339,6 +338,24 @@ TEST_F(PostgresLogTest, CarriesALargeLinkOverASlowNetwork) {
   const auto read = log.read(link.prev, 16);
   ASSERT_TRUE(read) << read.error().message;
   EXPECT_TRUE(*read == std::vector{link});
+}
+
+// A server that is slow to let anybody in is reached by calls that have less time each.
+TEST_F(PostgresLogTest, GoesOnWithAConnectionThatWasBegun) {
+  const SlowRelay network(nodes.primary_port(), 2 * 1024 * 1024);
+  PostgresConnection connection(url_of(network));
+  const auto connect = [&](std::chrono::milliseconds time) {
+    return connection.connect(std::chrono::steady_clock::now() + time);
+  };
+  nodes.freeze(nodes.primary());
+  for (int call = 0; call < 3; ++call) {
+    EXPECT_EQ(connect(std::chrono::milliseconds(50)).error().kind, StoreError::Kind::away);
+  }
+  nodes.thaw(nodes.primary());
+  const auto connected = connect(std::chrono::seconds(60));
+  ASSERT_TRUE(connected) << connected.error().message;
+  EXPECT_TRUE(*connected) << "a new one to whoever asks";
+  EXPECT_EQ(network.connections(), 1);
 }
 
 TEST_F(PostgresLogTest, SaysThatAllHostsRefuseIt) {
