@@ -69,16 +69,21 @@ pid_t in_child(const Body& body) {
   ::_exit(testing::Test::HasFailure() ? 1 : 0);
 }
 
-void write_until_killed(const fs::path& data, const std::string& root, std::uint64_t seed) {
+// Writes run roots without end, and a byte to `begun` once the first files are there.
+void write_until_killed(const fs::path& data, const std::string& root, std::uint64_t seed,
+                        int begun) {
   auto log = RocksEventLog::open(data, {});
   ASSERT_TRUE(log) << log.error().message;
   RunRootSite site(**log, data);
   site.start();
   std::mt19937_64 random(seed);
-  for (;;) {
+  for (bool first = true;; first = false) {
     const std::vector<Commit> batch = {site.append(next_commands(site.world, root, random))};
     site.writer->apply(site.world, batch);
-    if (random() % 4 == 0) site.written();
+    if (random() % 4 == 0 || first) site.written();
+    if (first) {
+      ASSERT_EQ(::write(begun, "b", 1), 1);
+    }
   }
 }
 
@@ -143,18 +148,24 @@ TEST(RunRootKill, FilesAreWholeAndFollowTheLog) {  // T7
   fs::create_directories(data);
   std::mt19937_64 random(seed);
   std::size_t files_seen = 0;
-  // A slow machine may need more kills until one of them finds a file.
-  const auto is_enough = [&](std::uint64_t kill) {
-    return kill >= kills && (files_seen > 0 || kill >= 10 * kills);
-  };
-  for (std::uint64_t kill = 0; !is_enough(kill) && !HasFailure(); ++kill) {
+  for (std::uint64_t kill = 0; kill < kills && !HasFailure(); ++kill) {
     const std::uint64_t own_seed = random();
-    const pid_t writer = in_child([&] { write_until_killed(data, root, own_seed); });
-    std::this_thread::sleep_for(std::chrono::milliseconds(20 + random() % 250));
+    int begun[2];
+    ASSERT_EQ(::pipe(begun), 0);
+    const pid_t writer = in_child([&] { write_until_killed(data, root, own_seed, begun[1]); });
+    ::close(begun[1]);
+    // A quarter of the kills come at any moment of a start. The others come while it writes,
+    // however long its start takes.
+    char byte = 0;
+    if (random() % 4 != 0) {
+      ASSERT_EQ(::read(begun[0], &byte, 1), 1) << "it ended by itself";
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(random() % 250));
     ::kill(writer, SIGKILL);
     int status = 0;
     ASSERT_EQ(::waitpid(writer, &status, 0), writer);
     ASSERT_TRUE(WIFSIGNALED(status)) << "it ended by itself";
+    ::close(begun[0]);
     const auto files = files_on_disk(root);
     files_seen += files.size();
     for (const auto& [path, text] : files) expect_whole(path, text);
