@@ -1,9 +1,18 @@
 // The settings of access; and the end of what an access token has begun when it ends: a wait for a
 // claim, a step or a lock isn't granted any more, and a subscription gets nothing. What was granted
 // before has its lease.
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+
+#include <boost/asio/post.hpp>
+
 #include "server/server.h"
 
 namespace signalbox {
+
+namespace asio = boost::asio;
 
 void Server::end_token(const Uuid& token_id) {
   const AccessToken* const token = engine_.world().access.find(token_id);

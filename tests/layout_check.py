@@ -207,6 +207,26 @@ def check_names(path):
 LINES_MAX = 400  # of a source or header: a longer one has two subjects
 
 
+def check_short_names(paths):
+    """A file, or one that it includes, declares each short name of a namespace that it uses. In a
+    unity build any source compiled with it would do, so another number of sources wouldn't build."""
+    texts = {path: (ROOT / path).read_text() for path in paths if path.endswith((".h", ".cc"))}
+    code = {path: re.sub(r'//[^\n]*|"(?:\\.|[^"\\\n])*"', "", text) for path, text in texts.items()}
+    declared = {path: set(re.findall(r"namespace (\w+) =", text)) for path, text in code.items()}
+    included = {path: re.findall(r'^#include "([^"]+)"', text, re.MULTILINE) for path, text in texts.items()}
+    short = set().union(*declared.values())
+    for path, text in code.items():
+        used = {name for name in re.findall(r"(?<![\w:])(\w+)::", text) if name in short}
+        known, waiting = set(), [path]
+        while waiting and not used <= set().union(*(declared[each] for each in known)):
+            each = waiting.pop()
+            if each in declared and each not in known:
+                known.add(each)
+                waiting += included[each]
+        for name in sorted(used - set().union(*(declared[each] for each in known))):
+            problems.append(f"{path}: uses {name}::, which neither it nor what it includes declares")
+
+
 def check_length(path):
     """Checks that a file can be read in one sitting."""
     count = (ROOT / path).read_text().count("\n")
@@ -326,6 +346,7 @@ check_rooms()
 check_suppressions("tests/thread_sanitizer.supp")
 check_document("tests/README.md")
 check_limits(files())
+check_short_names(files())
 check_console_size(files())
 for listed in files():
     top = listed.split("/")[0]
