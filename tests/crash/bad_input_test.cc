@@ -17,8 +17,6 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr std::uint64_t mib = 1024 * 1024;
-
 class BadInput : public ServerTest {
  protected:
   void SetUp() override {

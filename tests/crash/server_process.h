@@ -14,6 +14,8 @@
 
 namespace signalbox::test {
 
+inline constexpr std::uint64_t mib = 1024 * 1024;
+
 // The unit of memory growth that a test allows, and the factor for its time limits. A sanitizer
 // retains freed memory for a while and slows the server down, so a sanitized one is given more of
 // both. Unbounded growth and a stalled server exceed these limits, too.

@@ -22,8 +22,6 @@ namespace {
 namespace json = boost::json;
 using Clock = std::chrono::steady_clock;
 
-constexpr std::uint64_t mib = 1024 * 1024;
-
 class SlowReader : public ServerTest {
  protected:
   void SetUp() override {

@@ -21,7 +21,7 @@ class ListsCliTest : public CliTest {
   }
 };
 
-using Goals = std::vector<std::string>;
+using GoalsInOrder = std::vector<std::string>;
 
 TEST_F(ListsCliTest, RunsAreListedByWhatTheOptionsSay) {  // O5
   const std::string first = start_run("Fix the parser");
@@ -31,12 +31,12 @@ TEST_F(ListsCliTest, RunsAreListedByWhatTheOptionsSay) {  // O5
     ASSERT_EQ(server_.cli({"run", "cancel", run}).exit_code, 0);
   }
   EXPECT_EQ(listed({"--since", "1h"}).size(), 3U);
-  EXPECT_EQ(listed({"--until", "1h"}), Goals());
-  EXPECT_EQ(listed({"--text", "FIX"}), Goals({"Fix the printer", "Fix the parser"}));
+  EXPECT_EQ(listed({"--until", "1h"}), GoalsInOrder());
+  EXPECT_EQ(listed({"--text", "FIX"}), GoalsInOrder({"Fix the printer", "Fix the parser"}));
   EXPECT_EQ(listed({"--status", "canceled", "--status", "failed"}),
-            Goals({"Write a page", "Fix the parser"}));
+            GoalsInOrder({"Write a page", "Fix the parser"}));
   EXPECT_EQ(listed({"--order-by", "ended", "--limit", "1", "--all"}),
-            Goals({"Fix the parser", "Write a page"}));
+            GoalsInOrder({"Fix the parser", "Write a page"}));
   const Output totals = server_.cli({"run", "list", "--status", "queued", "--totals"});
   EXPECT_NE(totals.out.find("\n1 queued, 2 canceled\n"), std::string::npos) << totals.out;
   EXPECT_EQ(server_.cli({"run", "list", "--since", "lately"}).exit_code, 2);

@@ -24,6 +24,7 @@ namespace signalbox {
 namespace {
 
 namespace fs = std::filesystem;
+using SteadyClock = std::chrono::steady_clock;
 
 constexpr int weeks = 52;
 constexpr int days_kept = 30;
@@ -142,7 +143,6 @@ struct Waits {
 // Asks the server for a command and a query in turns, for `duration`, or, without one, until its
 // retention has ended. Fails if that failed.
 Called<Waits> ask_meanwhile(Client& client, std::optional<std::chrono::nanoseconds> duration) {
-  using SteadyClock = std::chrono::steady_clock;
   const auto timed_call = [&client](const char* method, boost::json::object params,
                                     Quantiles& waits) -> Called<void> {
     const auto before = SteadyClock::now();
