@@ -22,7 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 namespace json = boost::json;
 
-constexpr int runs = 60;
+constexpr int run_count = 60;
 
 class DamagedFiles : public ServerTest {
  protected:
@@ -30,7 +30,7 @@ class DamagedFiles : public ServerTest {
   void fill() {
     for (int life = 0; life < 3; ++life) {
       start();
-      for (int number = 0; number < runs / 3; ++number) {
+      for (int number = 0; number < run_count / 3; ++number) {
         ids_.insert(start_run({{"goal", std::string(200, 'g')}}));
       }
       ASSERT_EQ(server_.stop().exit_code, 0) << server_.log();
