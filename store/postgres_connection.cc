@@ -189,7 +189,7 @@ Stored<bool> PostgresConnection::connect(Deadline deadline) {
     return store_failure(StoreError::Kind::away, "the connection was interrupted");
   }
   if (connection_ != nullptr && !is_lost()) return false;
-  close();
+  finish();
   TRY(parse_hosts());
   std::string problems;
   std::size_t denied = 0;
