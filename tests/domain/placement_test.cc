@@ -12,7 +12,7 @@ namespace {
 
 using Labels = std::vector<std::string>;
 
-const std::string runner = runner_id("one", "0123456789abcdef");
+const std::string the_runner = runner_id("one", "0123456789abcdef");
 
 StationDefinition labelled(std::string name, const Labels& labels) {
   StationDefinition station = process_station(std::move(name));
@@ -28,7 +28,7 @@ class Placement : public GivenWhenThen {
  protected:
   signalbox::Run& the() { return *world.find_run(run); }
   static JobPlace place(Labels labels, std::vector<std::string> repositories = {}) {
-    return {runner, std::move(labels), std::move(repositories)};
+    return {the_runner, std::move(labels), std::move(repositories)};
   }
   // Begins the run's next job at the machine.
   void dispatch(const std::string& machine) {
@@ -119,13 +119,13 @@ TEST_F(Placement, AMergeIsMadeWhereTheServiceIsUnlessTheProjectAsksForLabels) { 
 // Its workspace is there, and so are all of its further jobs.
 TEST_F(Placement, ARunStaysWhereItsFirstJobWas) {  // N3
   given({started(two_stations({"gpu"}))});
-  dispatch(runner);
-  EXPECT_EQ(the().machine, runner);
-  EXPECT_EQ(the().attempt->worker, runner);
+  dispatch(the_runner);
+  EXPECT_EQ(the().machine, the_runner);
+  EXPECT_EQ(the().attempt->worker, the_runner);
   given({succeeded("a")});
-  EXPECT_EQ(the().machine, runner);
-  EXPECT_EQ(ready_queue_of(the()).name, runner);
-  EXPECT_EQ(world.ready.oldest(ExecutorKind::process, {runner}), the().id);
+  EXPECT_EQ(the().machine, the_runner);
+  EXPECT_EQ(ready_queue_of(the()).name, the_runner);
+  EXPECT_EQ(world.ready.oldest(ExecutorKind::process, {the_runner}), the().id);
   EXPECT_FALSE(world.ready.oldest(ExecutorKind::process, {"runner:other-1"}));
 }
 

@@ -253,8 +253,16 @@ TEST_F(TraceExporterTest, WhatWasRedactedMeanwhileIsNotSent) {  // G17
 }
 
 TEST(CollectorResponse, IsJudgedAsTheSpecificationHasIt) {
-  const auto outcome_of = [](long status, std::string body = "") {
-    return judge_collector_response({status, std::move(body), std::nullopt}).outcome;
+  const auto judge = [](long status, std::string body = "",
+                        std::optional<std::int64_t> retry_after_ms = std::nullopt) {
+    HttpResponse response;
+    response.status = status;
+    response.body = std::move(body);
+    response.retry_after_ms = retry_after_ms;
+    return judge_collector_response(response);
+  };
+  const auto outcome_of = [&judge](long status, std::string body = "") {
+    return judge(status, std::move(body)).outcome;
   };
   EXPECT_EQ(outcome_of(200, "{}"), TraceDelivery::Outcome::taken);
   EXPECT_EQ(outcome_of(200, "not JSON"), TraceDelivery::Outcome::taken);
@@ -266,15 +274,13 @@ TEST(CollectorResponse, IsJudgedAsTheSpecificationHasIt) {
     EXPECT_EQ(outcome_of(status), TraceDelivery::Outcome::refused) << status;
   }
   EXPECT_EQ(outcome_of(500), TraceDelivery::Outcome::failing);
-  const auto partial = judge_collector_response(
-      {200, R"({"partialSuccess":{"rejectedSpans":"7","errorMessage":"why"}})", std::nullopt});
+  const auto partial =
+      judge(200, R"({"partialSuccess":{"rejectedSpans":"7","errorMessage":"why"}})");
   EXPECT_EQ(partial.rejected, 7U);
   EXPECT_EQ(partial.message, "why");
-  const auto number =
-      judge_collector_response({200, R"({"partialSuccess":{"rejectedSpans":7}})", std::nullopt});
+  const auto number = judge(200, R"({"partialSuccess":{"rejectedSpans":7}})");
   EXPECT_EQ(number.rejected, 7U);
-  EXPECT_EQ(judge_collector_response({503, "", 86'400'000}).after_ms,
-            limits::trace_retry_after_ms_max);
+  EXPECT_EQ(judge(503, "", 86'400'000).after_ms, limits::trace_retry_after_ms_max);
 }
 
 // Compares the whole text of the spans of a run with a retry. SIGNALBOX_REWRITE_GOLDEN=1 rewrites
