@@ -10,6 +10,7 @@
 
 #include "tests/crash/connection.h"
 #include "tests/fixtures/needed_ability.h"
+#include "tests/fixtures/relay.h"
 #include "tests/scenarios/cell_fixture.h"
 #include "tests/scenarios/runner_fixture.h"
 #include "tools/cli/client.h"
@@ -17,10 +18,11 @@
 namespace signalbox {
 namespace {
 
-int failovers() {
-  constexpr int failovers_of_a_kind = 15;
+constexpr int failovers_of_a_kind = 15;
+
+int failovers(int usual = failovers_of_a_kind) {
   const char* const asked = std::getenv("SIGNALBOX_FAILOVERS");
-  return asked != nullptr ? std::atoi(asked) : failovers_of_a_kind;
+  return asked != nullptr ? std::atoi(asked) : usual;
 }
 
 class CellFailover : public CellTest {
@@ -186,6 +188,66 @@ TEST_F(CellFailover, OfDatabases) {
     await_progress();
     nodes_.rejoin(killed);
     nodes_.await_standbys(2);
+  }
+  expect_all();
+}
+
+// The server that takes commands and the database that has its log, at the same moment.
+TEST_F(CellFailover, OfBoth) {
+  for (int round = 0; round < failovers(5); ++round) {
+    await_progress();
+    const auto [active, standby] = roles();
+    await_role(*standby, "standby");
+    const std::size_t killed = nodes_.primary();
+    active->server().kill();
+    nodes_.kill(killed);
+    nodes_.promote();
+    await_progress();
+    active->server().start();
+    nodes_.rejoin(killed);
+    nodes_.await_standbys(2);
+  }
+  expect_all();
+}
+
+// Each server reaches the database by a network of its own.
+class CellPartition : public CellFailover {
+ protected:
+  void SetUp() override {
+    for (CellPeer* peer : {&a_, &b_}) {
+      std::vector<std::uint16_t> ports;
+      for (std::size_t node = 0; node < nodes_.count(); ++node) {
+        Relay& relay = *networks_[peer].emplace_back(std::make_unique<Relay>(nodes_.port(node)));
+        ports.push_back(relay.port());
+      }
+      peer->configure(peer->settings(test::PostgresNodes::url_at(ports)));
+    }
+    CellFailover::SetUp();
+  }
+  void cut(CellPeer* peer) {
+    for (const auto& network : networks_[peer]) network->cut();
+  }
+  void mend(CellPeer* peer) {
+    for (const auto& network : networks_[peer]) network->mend();
+  }
+
+ private:
+  using Relay = test::Relay;
+  std::map<CellPeer*, std::vector<std::unique_ptr<Relay>>> networks_;
+};
+
+// The server that takes commands is cut off from its log and from nobody else. What it had sent
+// arrives when another one has the cell.
+TEST_F(CellPartition, OfServers) {
+  for (int round = 0; round < failovers(5); ++round) {
+    await_progress();
+    const auto [active, standby] = roles();
+    await_role(*standby, "standby");
+    cut(active);
+    await_role(*standby, "active");
+    await_progress();
+    mend(active);
+    await_role(*active, "standby");
   }
   expect_all();
 }

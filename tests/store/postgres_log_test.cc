@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "tests/eventually.h"
-#include "tests/fixtures/slow_relay.h"
+#include "tests/fixtures/relay.h"
 #include "tests/store/postgres_cell.h"
 #include "tests/store/shared_log_conformance.h"
 
@@ -30,7 +30,7 @@ struct PostgresLogTest : testing::Test {
     changed.deadline = deadline;
     return changed;
   }
-  [[nodiscard]] static std::string url_of(const SlowRelay& network) {
+  [[nodiscard]] static std::string url_of(const Relay& network) {
     return "postgresql://signalbox@127.0.0.1:" + std::to_string(network.port()) + "/postgres";
   }
   static void begin_cell(PostgresLog& log) {
@@ -326,7 +326,7 @@ TEST_F(PostgresLogTest, ReportsWithoutAnIdentityWhileTheTableIsRead) {
 TEST_F(PostgresLogTest, CarriesALargeLinkOverASlowNetwork) {
   PostgresLog maker(options);
   begin_cell(maker);
-  const SlowRelay network(nodes.primary_port(), 2 * 1024 * 1024);
+  const Relay network(nodes.primary_port(), 2 * 1024 * 1024);
   PostgresLog::Options slow = with_deadline(std::chrono::milliseconds(1'500));
   slow.url = url_of(network);
   PostgresLog log(slow);
@@ -342,7 +342,7 @@ TEST_F(PostgresLogTest, CarriesALargeLinkOverASlowNetwork) {
 
 // A server that is slow to let anybody in is reached by calls that have less time each.
 TEST_F(PostgresLogTest, GoesOnWithAConnectionThatWasBegun) {
-  const SlowRelay network(nodes.primary_port(), 2 * 1024 * 1024);
+  const Relay network(nodes.primary_port(), 2 * 1024 * 1024);
   PostgresConnection connection(url_of(network));
   const auto connect = [&](std::chrono::milliseconds time) {
     return connection.connect(std::chrono::steady_clock::now() + time);
