@@ -229,9 +229,10 @@ void Engine::on_committed(CommitOutcome outcome) {
     case AppendStatus::ok:
       durable_ = outcome.result.tail;
       if (hooks_.durable) hooks_.durable(outcome);
+      // What was gathered meanwhile is written while these answers are made.
+      flush();
       release(durable_, Durability::durable);
       release_proved();
-      flush();
       return;
     case AppendStatus::full:
       // Everything applied after the durable tail is dropped: the batch that wasn't written, and

@@ -73,6 +73,16 @@ TEST_F(EngineCommit, WhatGathersDuringOneCommitIsTheNext) {
   EXPECT_EQ(durable, (std::vector<Position>{1, 4}));
 }
 
+TEST_F(EngineCommit, TheNextIsWrittenWhileTheAnswersAreMade) {
+  ASSERT_TRUE(start_run("one"));
+  bool is_writing = false;
+  engine.release_when_durable([&](Durability) { is_writing = committer.held.has_value(); });
+  engine.flush();
+  ASSERT_TRUE(start_run("two"));
+  finish();
+  EXPECT_TRUE(is_writing);
+}
+
 TEST_F(EngineCommit, AnActionMayAskForAnotherRelease) {
   ASSERT_TRUE(start_run("one"));
   engine.release_when_durable([this](Durability) {
