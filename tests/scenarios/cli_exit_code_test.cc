@@ -86,6 +86,28 @@ TEST_F(CliTest, ACommandThatDoesntExistIsNamedWithThoseThatDo) {
   expect({"run"}, "`signalbox run` needs a command: start");
 }
 
+// The first words of all commands, as the program lists them: each alone either does something or
+// says what is missing. None ends by a signal.
+TEST_F(CliTest, AGroupOfCommandsAloneNamesItsCommands) {  // O6
+  std::istringstream help(run_process({SIGNALBOX_BINARY, "--help"}).out);
+  std::string line;
+  while (std::getline(help, line) && line != "Subcommands:") continue;
+  std::size_t groups = 0;
+  while (std::getline(help, line) && !line.empty()) {
+    std::string word;
+    std::istringstream(line) >> word;
+    const Output page = run_process({SIGNALBOX_BINARY, "help", word});
+    if (!line.starts_with("  ") || line.starts_with("   ") || word == "runner") continue;
+    if (page.out.find("\nSubcommands:\n") == std::string::npos) continue;
+    ++groups;
+    const Output alone = server_.cli({word});
+    EXPECT_EQ(alone.exit_code, 2) << word << ": " << alone.err;
+    EXPECT_NE(alone.err.find("`signalbox " + word + "` needs a command: "), std::string::npos)
+        << word << ": " << alone.err;
+  }
+  EXPECT_GE(groups, 17U);
+}
+
 TEST_F(CliTest, AMistypedWordGetsTheOneThatWasMeant) {  // O6
   const auto expect = [this](std::vector<std::string> words, const std::string& said) {
     const Output output = server_.cli(std::move(words));

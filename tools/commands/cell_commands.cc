@@ -207,7 +207,7 @@ void add_repair(ToolCommand cell, Invocation& invocation) {
 }  // namespace
 
 void add_cell_commands(ToolCommand app, Invocation& invocation) {
-  ToolCommand cell = app.add_subcommand("cell", "Servers that share one log, one taking commands");
+  ToolCommand cell = app.add_group("cell", "Servers that share one log, one taking commands");
   ToolCommand status = cell.add_subcommand("status", "Show the servers, and who takes commands");
   status.footer("Any server of the cell answers; SEEN and APPLIED are some seconds old.");
   status.action([&invocation] { return call_and_answer(invocation, "cell.get", {}, status_view); });
