@@ -37,6 +37,8 @@ TEST_F(RunnerTest, ARunWaitsForItsLabelsAndSaysSo) {  // N3
   const std::string text = why(id);
   EXPECT_NE(text.find("no_runner       no runner has the label gpu"), std::string::npos) << text;
   EXPECT_NE(text.find("signalbox runner list"), std::string::npos) << text;
+  const std::string table = server_.cli({"runner", "list"}).out;  // O6: its header as all others
+  EXPECT_TRUE(table.starts_with("runner ")) << table;
   start_runner("two", {"--labels", "gpu"});
   expect_success(id);
 }
