@@ -36,7 +36,6 @@
 #include "server/platform/stop_signals.h"
 #include "server/server.h"
 #include "server/text/printable_text.h"
-#include "store/durable_file.h"
 
 namespace signalbox {
 namespace {
@@ -352,7 +351,7 @@ int serve(Config& config, const ReloadSource& reload_source, const LogRewriters&
     logger.error("{}", *why);
     return EX_TEMPFAIL;
   }
-  if (const auto made = make_directories(config.data); !made) {
+  if (const auto made = make_data_directory(config.data); !made) {
     logger.error("{}", made.error().message);
     return EX_CONFIG;
   }
