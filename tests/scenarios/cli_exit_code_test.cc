@@ -144,7 +144,30 @@ TEST_F(CliTest, AValueOfTheWrongKindSaysWhatItTakes) {
             "signalbox: --limit takes a whole number of 0 or more; -1 isn't one (USAGE)");
   EXPECT_EQ(complaint({"run", "list", "--limit", "many"}),
             "signalbox: --limit takes a whole number of 0 or more; many isn't one (USAGE)");
+  EXPECT_EQ(complaint({"events", "--limit", "0"}),
+            "signalbox: --limit takes a whole number from 1 to 1000000; 0 isn't one (USAGE)");
+  EXPECT_EQ(complaint({"run", "start", "g", "--max-cost-usd", "-1"}),
+            "signalbox: --max-cost-usd takes a number from 0 to 1000000; -1 isn't one (USAGE)");
+  EXPECT_EQ(complaint({"run", "list", "--limit", "1", "--limit", "2"}),
+            "signalbox: --limit may be given once, and was given 2 times (USAGE)");
+  EXPECT_EQ(complaint({"replay", "--what-if", "no.toml"}),
+            "signalbox: --what-if: there is no file no.toml (USAGE)");
+  EXPECT_EQ(run_process({SIGNALBOX_BINARY, "run", "list", "--project"}).err,
+            "signalbox: --project needs a value: TEXT (USAGE)\n  try: signalbox run list --help\n");
   EXPECT_NE(complaint({"lock", "get", "caf\xe9"}).find("isn't UTF-8"), std::string::npos);
+}
+
+// Programs get a message in one line; it is broken for people alone.
+TEST_F(CliTest, ALongComplaintIsOneLineInJson) {  // O6
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"fly"}, {"run"}, {"run", "list", "--status", "asleep"}}) {
+    std::vector<std::string> with_json = words;
+    with_json.emplace_back("--json");
+    const auto message = one_object(server_.cli(with_json)).at("error").at("message").as_string();
+    EXPECT_EQ(message.find('\n'), message.npos) << message;
+    std::istringstream lines(server_.cli(words).err);
+    for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80U) << line;
+  }
 }
 
 TEST(CliWithoutServer, HelpAndVersionAreCommandsToo) {  // O6

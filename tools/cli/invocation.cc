@@ -12,6 +12,7 @@
 #include "domain/try.h"
 #include "tools/cli/json_fields.h"
 #include "tools/cli/text_source.h"
+#include "tools/cli/usage_text.h"
 
 namespace signalbox {
 namespace {
@@ -205,7 +206,7 @@ ExitCode checked(const CommandAction& action, const Invocation& invocation) {
 int run(CommandLine& line, Invocation& invocation, int argc, char** argv) {
   invocation.words = argv;
   argc = take_command_words(argc, argv, invocation);
-  const auto action = line.parse(argc, argv);
+  auto action = line.parse(argc, argv);
   if (action) {
     const auto taken = require_no_moment(line, invocation);
     if (!taken) return static_cast<int>(answer(invocation, tl::unexpected(taken.error()), {}));
@@ -213,6 +214,10 @@ int run(CommandLine& line, Invocation& invocation, int argc, char** argv) {
   }
   // Parsing stopped at the error, perhaps before --json.
   invocation.json = std::find(argv, argv + argc, std::string_view("--json")) != argv + argc;
+  // A list of commands is long. It is broken for people, wherever they read it, and not in JSON.
+  if (!invocation.json) {
+    action.error().error["message"] = wrapped_message(message_of(action.error()));
+  }
   return static_cast<int>(answer(invocation, tl::unexpected(action.error()), {}));
 }
 
