@@ -65,7 +65,7 @@ TEST_F(CliTest, AFileOfParamsHasALimit) {  // P8
     return output.err;
   };
   const std::string at_limit = said_of(source_bytes_max);
-  EXPECT_NE(at_limit.find("is not JSON"), std::string::npos) << at_limit;
+  EXPECT_NE(at_limit.find("signalbox: PARAMS: not JSON at byte "), std::string::npos) << at_limit;
   const std::string beyond = said_of(source_bytes_max + 1);
   EXPECT_NE(beyond.find("has more than " + std::to_string(source_bytes_max) + " bytes"),
             std::string::npos)
@@ -191,6 +191,23 @@ TEST_F(CliTest, ABadPipelineNamesFileStationAndField) {
   for (const char* expected : {"bad.toml", "plan", "timeout", "PIPELINE_INVALID"}) {
     EXPECT_NE(output.err.find(expected), std::string::npos) << output.err;
   }
+}
+
+// Whoever has no pipeline yet finds one where a refusal sends them.
+TEST_F(CliTest, TheExampleInTheHelpIsAPipeline) {  // O6
+  const std::string file = (scratch_.path() / "example.toml").string();
+  std::ofstream(file) << "name = \"x\"\n[[stations]]\n";
+  const Output refused = server_.cli({"run", "start", "x", "--pipeline", file});
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_NE(refused.err.find("try: signalbox run start --help"), std::string::npos) << refused.err;
+  const std::string help = run_process({SIGNALBOX_BINARY, "run", "start", "--help"}).out;
+  const std::size_t begin = help.find("  name = ");
+  const std::size_t end = help.find("The other executors ");
+  ASSERT_NE(begin, std::string::npos) << help;
+  ASSERT_LT(begin, end) << help;
+  std::ofstream(file) << help.substr(begin, end - begin);
+  const Output taken = server_.cli({"run", "start", "x", "--pipeline", file});
+  EXPECT_EQ(taken.exit_code, 0) << taken.err;
 }
 
 TEST(CliWithoutServer, ExitsWith69AndSaysHowToStartOne) {
