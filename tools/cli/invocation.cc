@@ -136,6 +136,8 @@ void add_shared_options(ToolCommand app, Invocation& invocation) {
 
 namespace {
 
+constexpr std::string_view lock_exec_words = "lock exec";
+
 // Moves the words after "--" of `lock exec` into `invocation`, so that they aren't parsed as
 // options of ours. Returns the number of the words that are left.
 int take_command_words(int argc, char** argv, Invocation& invocation) {
@@ -214,10 +216,12 @@ int run(CommandLine& line, Invocation& invocation, int argc, char** argv) {
   }
   // Parsing stopped at the error, perhaps before --json.
   invocation.json = std::find(argv, argv + argc, std::string_view("--json")) != argv + argc;
-  // A list of commands is long. It is broken for people, wherever they read it, and not in JSON.
-  if (!invocation.json) {
-    action.error().error["message"] = wrapped_message(message_of(action.error()));
+  std::string complaint = message_of(action.error());
+  if (line.given() == lock_exec_words && !invocation.command_words) {
+    complaint += "; the command to run belongs after --";
   }
+  // A list of commands is long. It is broken for people, wherever they read it, and not in JSON.
+  action.error().error["message"] = invocation.json ? complaint : wrapped_message(complaint);
   return static_cast<int>(answer(invocation, tl::unexpected(action.error()), {}));
 }
 
