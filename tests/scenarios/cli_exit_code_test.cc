@@ -157,6 +157,21 @@ TEST_F(CliTest, AValueOfTheWrongKindSaysWhatItTakes) {
   EXPECT_NE(complaint({"lock", "get", "caf\xe9"}).find("isn't UTF-8"), std::string::npos);
 }
 
+// `--data "$BOX"` without a BOX is a slip, and would be another service.
+TEST(CliWithoutServer, AnEmptyPlaceIsNotTheDefaultOne) {  // O6
+  const TemporaryDirectory state;
+  for (const std::string option : {"--data", "--socket", "--server", "--ca", "--token-file"}) {
+    for (const std::string command : {"status", "serve"}) {
+      const Output refused = run_process({SIGNALBOX_BINARY, command, option, ""},
+                                         {"XDG_STATE_HOME=" + state.path().string()});
+      EXPECT_EQ(refused.exit_code, 2) << command << " " << option << refused.err;
+      EXPECT_NE(refused.err.find("signalbox: " + option + ": its value is empty (USAGE)"),
+                std::string::npos)
+          << refused.err;
+    }
+  }
+}
+
 // Programs get a message in one line; it is broken for people alone.
 TEST_F(CliTest, ALongComplaintIsOneLineInJson) {  // O6
   for (const std::vector<std::string>& words :

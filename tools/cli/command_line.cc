@@ -221,6 +221,13 @@ const CommandOption& CommandOption::existing_file() const {
   return *this;
 }
 
+const CommandOption& CommandOption::not_empty() const {
+  option_->check([](const std::string& value) {
+    return value.empty() ? std::string("its value is empty") : std::string();
+  });
+  return *this;
+}
+
 const CommandOption& CommandOption::repeatable() const {
   option_->expected(1)->take_all();
   return *this;

@@ -109,22 +109,27 @@ void add_shared_options(ToolCommand app, Invocation& invocation) {
   app.add_option("--data", invocation.data,
                  "The data directory [SIGNALBOX_DATA, else $XDG_STATE_HOME/signalbox, else "
                  "~/.local/state/signalbox]")
-      .type_name("DIR");
+      .type_name("DIR")
+      .not_empty();
   app.add_option("--socket", invocation.socket,
                  "The server's socket [SIGNALBOX_SOCKET, else <data>/signalbox.sock]")
-      .type_name("PATH");
+      .type_name("PATH")
+      .not_empty();
   app.add_option("--server", invocation.server,
                  "The server over the network, tls://HOST:PORT, or tcp://HOST:PORT without "
                  "encryption; several addresses of it with commas, which are tried in order "
                  "[SIGNALBOX_SERVER]; else over its socket")
-      .type_name("ADDRESS");
+      .type_name("ADDRESS")
+      .not_empty();
   app.add_option("--ca", invocation.ca,
                  "A PEM file of the authorities that may vouch for a tls:// server [SIGNALBOX_CA, "
                  "else those of the system]")
-      .type_name("FILE");
+      .type_name("FILE")
+      .not_empty();
   app.add_option("--token-file", invocation.token_file,
                  "The file that holds the access token [else SIGNALBOX_ACCESS_TOKEN holds it]")
-      .type_name("FILE");
+      .type_name("FILE")
+      .not_empty();
   app.add_option("--at", invocation.at,
                  "Answer a query as of this moment, a position, a time (RFC 3339) or an age (90m): "
                  "from the data directory, or by the server that --server or --socket names")
