@@ -208,6 +208,9 @@ TEST_F(RunnerOverTls, FindsTheServiceAndATokenThatWasReplaced) {  // N2, N3
   (void)result({"access", "revoke", old, "--reason", "rotation"});
   ASSERT_TRUE(eventually([&] { return runner.log().find("revoked") != std::string::npos; }))
       << runner.log();
+  EXPECT_NE(runner.log().find("; this runner goes on asking; try: signalbox access issue "),
+            std::string::npos)
+      << runner.log();
   write_text(at("token"), fresh);
   let_go();
   expect_success(id);
