@@ -106,11 +106,11 @@ Stored<Recovered> recover_log(const Config& config, StartProgress& progress,
   for (const std::string& note : recovered->notes) logger.warn("{}", note);
   const Position base = recovered->log->horizon().position;
   const Position begun = std::max(base, recovered->snapshot_position);
-  const std::string onto = begun == 0      ? "nothing"
-                           : begun == base ? "the base at " + std::to_string(base)
-                                           : "the snapshot at " + std::to_string(begun);
-  logger.info("the log ends at {}; {} events folded onto {}", recovered->world.position,
-              recovered->world.position - begun, onto);
+  const std::string from = begun == 0      ? "from its beginning"
+                           : begun == base ? "after the base at " + std::to_string(base)
+                                           : "after the snapshot at " + std::to_string(begun);
+  logger.info("the log ends at {}; replayed {} events {}", recovered->world.position,
+              recovered->world.position - begun, from);
   return recovered;
 }
 
