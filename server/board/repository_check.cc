@@ -66,10 +66,11 @@ Decided<void> check_root(const PutProject& command) {
 Decided<void> check_remote(const PutProject& command) {
   const std::string remote = command.remote.value_or("");
   if (remote.empty() || remote.find_first_of("/:") != std::string::npos) return {};
-  if (remote.front() != '-' && git(command.repository, {"remote", "get-url", "--", remote}).ok)
-    return {};
-  return refuse("remote", remote, "the repository has no remote " + remote,
-                {git_in(command, "remote -v")});
+  const bool may_be_name = remote.front() != '-';
+  if (may_be_name && git(command.repository, {"remote", "get-url", "--", remote}).ok) return {};
+  std::vector<std::string> next{git_in(command, "remote -v")};
+  if (may_be_name) next.push_back(git_in(command, "remote add " + shell_word(remote) + " URL"));
+  return refuse("remote", remote, "the repository has no remote " + remote, std::move(next));
 }
 
 Decided<void> check_base(const PutProject& command) {
