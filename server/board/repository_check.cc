@@ -44,6 +44,12 @@ Decided<void> check_root(const PutProject& command) {
     return refuse("repository", command.repository, "there is no directory " + command.repository,
                   {put_with(command, "\"$(git rev-parse --show-toplevel)\"", base)});
   }
+  if (command.repository.find('\n') != std::string::npos) {
+    return refuse("repository", command.repository,
+                  "the path " + command.repository +
+                      " has a line break, and such a repository isn't worked on: rename it",
+                  {});
+  }
   const GitOutcome is_bare = git(path, {"rev-parse", "--is-bare-repository"});
   if (!is_bare.ok) {
     // git also refuses a repository of another user (safe.directory); its message says how to
