@@ -103,14 +103,14 @@ Decided<NewEvents> decide(const World& world, const SetPlan& command, const Now&
     return reject(ErrorCode::LIMIT_EXCEEDED, "the steps that are completed leave no room",
                   {{"completed_steps", static_cast<std::int64_t>(done.size())},
                    {"plan_steps_max", static_cast<std::int64_t>(limits::plan_steps_max)}},
-                  {"signalbox rpc server.limits"});
+                  {"signalbox server limits"});
   }
   PlanSet plan{run.definition().name, first_steps(steps, steps_max), 0};
   plan.cut = static_cast<std::uint32_t>(steps.size() - plan.steps.size());
   if (!fits_into_record(plan.steps)) {
     return reject(ErrorCode::LIMIT_EXCEEDED, "the plan's text is too long",
                   {{"plan_bytes_max", static_cast<std::int64_t>(limits::plan_bytes_max)}},
-                  {"signalbox rpc server.limits"});
+                  {"signalbox server limits"});
   }
   return NewEvents{event_of(run, std::move(plan))};
 }

@@ -31,12 +31,13 @@ bool is_name(const std::string& text) {
   });
 }
 
-// Checks that the settings are given only for the executors that they belong to.
+// Checks that the settings are given only for the executors that they belong to, `owners`.
 template <class Settings>
 Decided<void> require_own(const StationDefinition& station, const char* table,
-                          const std::optional<Settings>& settings, bool belongs) {
+                          const std::optional<Settings>& settings, bool belongs,
+                          const char* owners) {
   if (!settings || belongs) return {};
-  return pipeline_invalid(station.name, table, "belongs to another executor");
+  return pipeline_invalid(station.name, table, std::string("belongs to ") + owners);
 }
 
 Decided<void> require_command(const StationDefinition& station, const std::string& field,
@@ -147,14 +148,22 @@ Decided<void> validate_deep_work(const StationDefinition& station) {
 Decided<void> validate_executor(const StationDefinition& station) {
   const ExecutorKind kind = station.executor;
   const bool agent = kind == ExecutorKind::coderunner;
-  TRY(require_own(station, "coderunner", station.coderunner, agent));
-  TRY(require_own(station, "modal", station.modal, agent || kind == ExecutorKind::modal));
-  TRY(require_own(station, "checks", station.checks, kind == ExecutorKind::checks));
-  TRY(require_own(station, "deep_work", station.deep_work, kind == ExecutorKind::deep_work));
+  TRY(require_own(station, "coderunner", station.coderunner, agent, "the executor coderunner"));
+  TRY(require_own(station, "modal", station.modal, agent || kind == ExecutorKind::modal,
+                  "the executors coderunner and modal"));
+  // Both keys of a pipeline's file are of these settings.
+  const bool names_file = station.checks && !station.checks->instructions.empty();
+  TRY(require_own(station, names_file ? "instructions" : "checks", station.checks,
+                  kind == ExecutorKind::checks, "the executor checks"));
+  TRY(require_own(station, "deep_work", station.deep_work, kind == ExecutorKind::deep_work,
+                  "the executor deep_work"));
   if (kind == ExecutorKind::process) return require_command(station, "command", station.command);
   if (!station.command.empty() && !agent) {
-    return pipeline_invalid(station.name, "command",
-                            "belongs to the executors process and coderunner");
+    return pipeline_invalid(
+        station.name, "command",
+        std::string("belongs to the executors process and coderunner") +
+            (kind == ExecutorKind::worker ? "; executor = \"process\" has the service run it"
+                                          : ""));
   }
   if (kind == ExecutorKind::builtin && !builtin_of(station)) {
     return pipeline_invalid(station.name, "executor",

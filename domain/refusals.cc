@@ -99,7 +99,7 @@ Decided<void> require_between(const char* field, std::int64_t value, std::int64_
                 std::string(field) + " must lie between " + std::to_string(min) + " and " +
                     std::to_string(max),
                 {{"field", std::string(field)}, {"value", value}, {"min", min}, {"max", max}},
-                {"signalbox rpc server.limits"});
+                {"signalbox server limits"});
 }
 
 Decided<void> require_lease(const std::optional<std::int64_t>& lease_ms) {
@@ -115,7 +115,7 @@ Decided<void> require_at_most(const char* field, const std::string& text, std::s
                 {{"field", std::string(field)},
                  {"bytes", static_cast<std::int64_t>(text.size())},
                  {"bytes_max", static_cast<std::int64_t>(bytes_max)}},
-                {"signalbox rpc server.limits"});
+                {"signalbox server limits"});
 }
 
 Decided<void> require_line(const char* field, const std::string& text, std::size_t bytes_max) {

@@ -27,6 +27,8 @@ const std::set<std::string_view> log_formats = {"auto", "text", "json", "journal
 constexpr std::size_t run_roots_max = 64;
 constexpr std::int64_t watchdog_interval_ms_min = 100;
 constexpr std::int64_t watchdog_interval_ms_max = 60 * 60 * 1000;
+constexpr std::uint32_t jobs_max_max = 10'000;
+constexpr std::uint64_t snapshot_events_max = 1'000'000'000;
 
 tl::expected<void, std::string> read_watchdog_interval(const std::string& text, Config& config) {
   const auto interval_ms = parse_duration_ms(text);
@@ -35,6 +37,19 @@ tl::expected<void, std::string> read_watchdog_interval(const std::string& text, 
     return tl::unexpected("watchdog_interval must be a duration from 100ms to 1h; not " + text);
   }
   config.watchdog_interval_ms = *interval_ms;
+  return {};
+}
+
+// Sets `out` to what a flag says, if it was given. None of these may be 0: no job would ever run.
+template <class Number>
+tl::expected<void, std::string> read_flag(const char* key, const std::optional<Number>& given,
+                                          Number max, Number& out) {
+  if (!given) return {};
+  if (*given < 1 || *given > max) {
+    return tl::unexpected(std::string(key) + " must be a whole number from 1 to " +
+                          std::to_string(max) + "; not " + std::to_string(*given));
+  }
+  out = *given;
   return {};
 }
 
@@ -147,8 +162,8 @@ tl::expected<void, std::string> read_key(const std::filesystem::path& file, std:
   if (key == "http_hosts") return read_hosts(file, node, config.http_hosts);
   if (key == "log_level") return text(config.log_level);
   if (key == "log_format") return text(config.log_format);
-  if (key == "jobs_max") return number(config.jobs_max, 1, 10'000);
-  if (key == "remote_jobs_max") return number(config.remote_jobs_max, 1, 10'000);
+  if (key == "jobs_max") return number(config.jobs_max, 1, jobs_max_max);
+  if (key == "remote_jobs_max") return number(config.remote_jobs_max, 1, jobs_max_max);
   if (key == "watchdog_interval") {
     std::string duration;
     auto ok = text(duration);
@@ -175,7 +190,7 @@ tl::expected<void, std::string> read_key(const std::filesystem::path& file, std:
   if (key == "caller_connections_max") {
     return number(config.caller_connections_max, 1, 1'000'000);
   }
-  if (key == "snapshot_events") return number(config.snapshot_events, 1000, 1'000'000'000);
+  if (key == "snapshot_events") return number(config.snapshot_events, 1000, snapshot_events_max);
   return tl::unexpected(
       at_line(file, node,
               "there is no setting " + std::string(key) +
@@ -227,9 +242,10 @@ tl::expected<Config, std::string> load_config(const ServeOptions& options) {
   for (const std::string& path : options.run_roots) {
     TRY(add_run_root(path, config));
   }
-  config.jobs_max = options.jobs_max.value_or(config.jobs_max);
-  config.remote_jobs_max = options.remote_jobs_max.value_or(config.remote_jobs_max);
-  config.snapshot_events = options.snapshot_events.value_or(config.snapshot_events);
+  TRY(read_flag("jobs_max", options.jobs_max, jobs_max_max, config.jobs_max));
+  TRY(read_flag("remote_jobs_max", options.remote_jobs_max, jobs_max_max, config.remote_jobs_max));
+  TRY(read_flag("snapshot_events", options.snapshot_events, snapshot_events_max,
+                config.snapshot_events));
   if (options.watchdog_interval) {
     TRY(read_watchdog_interval(*options.watchdog_interval, config));
   }
@@ -256,6 +272,7 @@ tl::expected<Config, std::string> load_config(const ServeOptions& options) {
   }
   config.access.server_uid = geteuid();
   config.access.socket = config.socket.string();
+  TRY(require_address(config.listen));
   TRY(require_protected(config.listen, config.tls_certificate, config.tls_key));
   TRY(require_fit_for_cell(config));
   return config;

@@ -8,6 +8,17 @@
 namespace signalbox {
 namespace {
 
+// Returns the message about a table with the place of the key that it begins with before it
+// ("board.heartbeat: …"), or with that of the table if the key isn't there.
+std::string at_key(const std::filesystem::path& file, const toml::node& table,
+                   const std::string& message) {
+  const std::size_t dot = message.find('.');
+  if (dot == std::string::npos || table.as_table() == nullptr) return at_line(file, table, message);
+  const std::string key = message.substr(dot + 1, message.find_first_of(": ", dot) - dot - 1);
+  const toml::node* const named = table.as_table()->get(key);
+  return at_line(file, named == nullptr ? table : *named, message);
+}
+
 // `text_of` returns where the value of a key goes, or nullptr, and whether it is a path.
 tl::expected<void, std::string> read_texts(
     const std::filesystem::path& file, const toml::node& node, const std::string& table_name,
@@ -42,7 +53,7 @@ tl::expected<void, std::string> read_board(const std::filesystem::path& file,
   TRY(read_texts(file, node, "board", "heartbeat, synthesizer, prune, prune_after, time_zone",
                  [&](std::string_view key, bool&) { return board_text(config.board, key); }));
   const auto read = read_board_settings(config.board);
-  if (!read) return tl::unexpected(at_line(file, node, read.error()));
+  if (!read) return tl::unexpected(at_key(file, node, read.error()));
   return {};
 }
 
@@ -61,7 +72,7 @@ tl::expected<void, std::string> read_artifacts(const std::filesystem::path& file
       "store, endpoint, runner_endpoint, region, credentials, certificate_authority",
       [&](std::string_view key, bool& is_path) { return artifact_text(texts, key, is_path); }));
   auto read = read_artifact_settings(texts);
-  if (!read) return tl::unexpected(at_line(file, node, read.error()));
+  if (!read) return tl::unexpected(at_key(file, node, read.error()));
   config.artifacts = *std::move(read);
   return {};
 }
@@ -96,12 +107,12 @@ tl::expected<void, std::string> read_retention(const std::filesystem::path& file
   }
   if (!files.files_older_than.empty() || !files.files_branches.empty()) {
     auto read_files = read_file_retention_settings(files, texts.time_zone);
-    if (!read_files) return tl::unexpected(at_line(file, node, read_files.error()));
+    if (!read_files) return tl::unexpected(at_key(file, node, read_files.error()));
     config.file_retention = std::move(*read_files);
     if (keeps_records) return {};
   }
   auto read = read_retention_settings(texts, config.data);
-  if (!read) return tl::unexpected(at_line(file, node, read.error()));
+  if (!read) return tl::unexpected(at_key(file, node, read.error()));
   config.retention = std::move(*read);
   return {};
 }
@@ -112,7 +123,7 @@ tl::expected<void, std::string> read_cell(const std::filesystem::path& file, con
   TRY(read_texts(file, node, "cell", "name, engine, server, address, durability, keep, keep_absent",
                  [&](std::string_view key, bool&) { return cell_text(texts, key); }));
   auto read = read_cell_settings(texts);
-  if (!read) return tl::unexpected(at_line(file, node, read.error()));
+  if (!read) return tl::unexpected(at_key(file, node, read.error()));
   config.cell = *std::move(read);
   return {};
 }

@@ -36,7 +36,6 @@
 #include "server/platform/stop_signals.h"
 #include "server/server.h"
 #include "server/text/printable_text.h"
-#include "store/durable_file.h"
 
 namespace signalbox {
 namespace {
@@ -107,11 +106,11 @@ Stored<Recovered> recover_log(const Config& config, StartProgress& progress,
   for (const std::string& note : recovered->notes) logger.warn("{}", note);
   const Position base = recovered->log->horizon().position;
   const Position begun = std::max(base, recovered->snapshot_position);
-  const std::string onto = begun == 0      ? "nothing"
-                           : begun == base ? "the base at " + std::to_string(base)
-                                           : "the snapshot at " + std::to_string(begun);
-  logger.info("the log ends at {}; {} events folded onto {}", recovered->world.position,
-              recovered->world.position - begun, onto);
+  const std::string from = begun == 0      ? "from its beginning"
+                           : begun == base ? "after the base at " + std::to_string(base)
+                                           : "after the snapshot at " + std::to_string(begun);
+  logger.info("the log ends at {}; replayed {} events {}", recovered->world.position,
+              recovered->world.position - begun, from);
   return recovered;
 }
 
@@ -352,7 +351,7 @@ int serve(Config& config, const ReloadSource& reload_source, const LogRewriters&
     logger.error("{}", *why);
     return EX_TEMPFAIL;
   }
-  if (const auto made = make_directories(config.data); !made) {
+  if (const auto made = make_data_directory(config.data); !made) {
     logger.error("{}", made.error().message);
     return EX_CONFIG;
   }

@@ -22,7 +22,7 @@ Rejection too_many_connections(const std::string& actor, std::size_t allowed) {
       ErrorCode::OVERLOADED,
       actor + " has " + std::to_string(allowed) + " connections, as many as one caller may have",
       {{"caller_connections_max", static_cast<std::int64_t>(allowed)}},
-      {"signalbox rpc server.limits"}};
+      {"signalbox server limits"}};
 }
 
 }  // namespace

@@ -2,6 +2,10 @@
 
 #include <arpa/inet.h>
 
+#include <charconv>
+#include <cstdint>
+#include <system_error>
+
 #include <boost/describe/enum_from_string.hpp>
 
 namespace signalbox {
@@ -54,6 +58,17 @@ tl::expected<void, std::string> set_access(std::string_view key, const std::stri
   }
   settings.other_user_role = role;
   return {};
+}
+
+tl::expected<void, std::string> require_address(const std::string& listen) {
+  if (listen.empty()) return {};
+  const std::size_t colon = listen.rfind(':');
+  std::uint16_t port = 0;
+  const char* const end = listen.data() + listen.size();
+  const char* const digits = colon == std::string::npos ? end : listen.data() + colon + 1;
+  const auto [parsed_end, failure] = std::from_chars(digits, end, port);
+  if (failure == std::errc{} && parsed_end == end && is_address(host_of(listen))) return {};
+  return tl::unexpected("listen is an address and a port, such as 127.0.0.1:7070; not " + listen);
 }
 
 tl::expected<void, std::string> require_protected(const std::string& listen,

@@ -17,6 +17,9 @@ namespace signalbox {
 tl::expected<void, std::string> set_access(std::string_view key, const std::string& value,
                                            Authentication::Settings& settings);
 
+// Returns an error message if `listen` is neither empty nor an address with a port.
+tl::expected<void, std::string> require_address(const std::string& listen);
+
 // Returns an error message if `listen` is reachable from other machines and TLS isn't configured,
 // so that no secret is ever sent in the clear; also if only one of the two TLS files is set.
 // Accepts an empty `listen`, and one that is no address: the listener reports that.

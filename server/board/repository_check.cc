@@ -44,6 +44,12 @@ Decided<void> check_root(const PutProject& command) {
     return refuse("repository", command.repository, "there is no directory " + command.repository,
                   {put_with(command, "\"$(git rev-parse --show-toplevel)\"", base)});
   }
+  if (command.repository.find('\n') != std::string::npos) {
+    return refuse("repository", command.repository,
+                  "the path " + command.repository +
+                      " has a line break, and such a repository isn't worked on: rename it",
+                  {});
+  }
   const GitOutcome is_bare = git(path, {"rev-parse", "--is-bare-repository"});
   if (!is_bare.ok) {
     // git also refuses a repository of another user (safe.directory); its message says how to
@@ -66,10 +72,11 @@ Decided<void> check_root(const PutProject& command) {
 Decided<void> check_remote(const PutProject& command) {
   const std::string remote = command.remote.value_or("");
   if (remote.empty() || remote.find_first_of("/:") != std::string::npos) return {};
-  if (remote.front() != '-' && git(command.repository, {"remote", "get-url", "--", remote}).ok)
-    return {};
-  return refuse("remote", remote, "the repository has no remote " + remote,
-                {git_in(command, "remote -v")});
+  const bool may_be_name = remote.front() != '-';
+  if (may_be_name && git(command.repository, {"remote", "get-url", "--", remote}).ok) return {};
+  std::vector<std::string> next{git_in(command, "remote -v")};
+  if (may_be_name) next.push_back(git_in(command, "remote add " + shell_word(remote) + " URL"));
+  return refuse("remote", remote, "the repository has no remote " + remote, std::move(next));
 }
 
 Decided<void> check_base(const PutProject& command) {

@@ -16,13 +16,14 @@ Rejection no_such_position(const EventLog& log, std::string_view moment) {
           "the log has nothing at " + std::string(moment) + "; it ends at " +
               std::to_string(log.tail()),
           {{"tail", static_cast<std::int64_t>(log.tail())}},
-          {"signalbox events --limit 1", "signalbox replay"}};
+          {"signalbox events --backwards --limit 1"}};
 }
 
 // For a moment before the first record, of a log that has one.
 Rejection before_log(const EventLog& log, std::string_view moment) {
   Rejection rejection = no_such_position(log, moment);
   rejection.message = std::string(moment) + " is before the log, which begins with position 1";
+  rejection.next_commands = {"signalbox events --limit 1"};
   return rejection;
 }
 

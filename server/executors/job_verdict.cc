@@ -18,7 +18,7 @@ JobVerdict failed(ErrorClass error_class, std::string code, const std::string& m
 JobVerdict timed_out(const StationDefinition& definition) {
   return {Outcome::timeout,
           Failure{Outcome::timeout, ErrorClass::transient, "TIMEOUT",
-                  "TIMEOUT after " + std::to_string(definition.timeout_ms) + "ms"}};
+                  "not done after " + std::to_string(definition.timeout_ms) + " ms"}};
 }
 
 JobVerdict canceled(const std::string& message) {

@@ -4,8 +4,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
+#include <string_view>
+#include <vector>
 
+#include "domain/try.h"
+#include "store/durable_file.h"
 #include "store/file_descriptor.h"
 
 namespace signalbox {
@@ -36,6 +42,42 @@ constexpr Part parts[] = {
     {"runs", false,
      [](const std::string& name) { return name == "workspace" || name.starts_with("merge-"); }},
 };
+
+// Directories in a data directory whose modes are their makers': a runner's beside the service, and
+// what a file system has at its top.
+constexpr std::array<std::string_view, 3> other_parts = {"runner", "uploads", "lost+found"};
+
+bool is_part(const std::string& name) {
+  return std::any_of(std::begin(parts), std::end(parts),
+                     [&name](const Part& part) { return name == part.name; }) ||
+         std::find(other_parts.begin(), other_parts.end(), name) != other_parts.end();
+}
+
+// Returns whether it has, or may have, what only a data directory has.
+bool is_data_directory(const fs::path& directory) {
+  for (const char* const name : {"log/CURRENT", "anchor", "signalbox.toml"}) {
+    struct stat status {};
+    if (::lstat((directory / name).c_str(), &status) == 0) return true;
+    if (errno != ENOENT && errno != ENOTDIR) return true;  // the opening of the log says what it is
+  }
+  return false;
+}
+
+// Returns the names of what is in it that the service doesn't make, sorted: with `any_kind` files
+// as well, else directories only.
+std::vector<std::string> foreign_names(const fs::path& directory, bool any_kind) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (fs::directory_iterator each(directory, error), end; !error && each != end;
+       each.increment(error)) {
+    std::error_code unknown;
+    std::string name = each->path().filename().string();
+    const bool is_directory = each->symlink_status(unknown).type() == fs::file_type::directory;
+    if ((is_directory || any_kind) && !is_part(name)) names.push_back(std::move(name));
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
 
 class Tightening {
  public:
@@ -97,6 +139,24 @@ class Tightening {
 void keep_owner_bits() {
   const mode_t found = ::umask(rights_of_others);
   ::umask(found & rights_of_others);
+}
+
+Stored<void> make_data_directory(const std::filesystem::path& data) {
+  TRY(make_directories(data));
+  if (is_data_directory(data)) return {};
+  struct stat status {};
+  const bool all_may_write = ::stat(data.c_str(), &status) == 0 && (status.st_mode & S_ISVTX) != 0;
+  const std::vector<std::string> others = foreign_names(data, all_may_write);
+  if (others.empty()) return {};
+  const std::size_t more = others.size() - 1;
+  return store_failure(
+      StoreError::Kind::unsupported,
+      data.string() + " is no data directory: it has no log, and others keep " + others.front() +
+          (more > 0 ? " and " + std::to_string(more) + " more" : "") +
+          " there, who couldn't open it any more. Name one that is empty or isn't there yet, "
+          "such as " +
+          (data / "signalbox").string(),
+      data.string());
 }
 
 PrivateDirectory make_private(const std::filesystem::path& data) {

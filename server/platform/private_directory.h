@@ -5,11 +5,19 @@
 #include <filesystem>
 #include <string>
 
+#include "store/store_error.h"
+
 namespace signalbox {
 
 // Makes sure that no file mode of this process loses a bit of its owner's: clears those bits in the
 // umask and leaves the others, which jobs and git inherit. Call it before the first thread.
 void keep_owner_bits();
+
+// Makes the data directory `data` if it is missing. Fails with `unsupported` if it is there and is
+// somebody else's, whom make_private() would lock out: it has no log and no signalbox.toml, but
+// directories that the service doesn't make (/etc), or it is a place for all (/tmp) that isn't
+// empty. Blocks on the disk.
+Stored<void> make_data_directory(const std::filesystem::path& data);
 
 struct PrivateDirectory {
   std::size_t tightened = 0;  // files and directories that other users could reach by their mode

@@ -21,7 +21,7 @@ Rejection too_many_questions() {
           "too many queries about the past wait already; try again soon, or ask the data "
           "directory on the server's machine",
           {{"past_questions_max", static_cast<std::int64_t>(limits::past_questions_max)}},
-          {"signalbox rpc server.limits"}};
+          {"signalbox server limits"}};
 }
 
 Rejection no_past_world(const EventLog& log, const StoreError& error, Position at) {

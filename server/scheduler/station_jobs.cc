@@ -340,7 +340,7 @@ void StationJobs::on_finished(const Job& job, const JobResult& result) {
     completion.error_code = "TIMEOUT";
     completion.error_message =
         is_remote(job.definition)
-            ? "TIMEOUT after " + std::to_string(job.definition.timeout_ms) + "ms"
+            ? "not done after " + std::to_string(job.definition.timeout_ms) + " ms"
             : "its supervisor didn't end it in time; the watchdog did";
   }
   const auto applied = transaction.apply(completion);

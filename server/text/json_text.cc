@@ -112,7 +112,7 @@ std::size_t count_keys(const json::value& value) {
 
 tl::unexpected<Rejection> parse_error(std::string message, std::size_t byte) {
   return reject(ErrorCode::PARSE_ERROR, std::move(message),
-                {{"byte", static_cast<std::int64_t>(byte)}}, {"signalbox rpc server.limits"});
+                {{"byte", static_cast<std::int64_t>(byte)}}, {"signalbox server limits"});
 }
 
 constexpr std::string_view replacement = "\xEF\xBF\xBD";  // U+FFFD

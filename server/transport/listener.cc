@@ -258,7 +258,7 @@ tl::expected<void, std::string> Listener::listen_unix(const std::filesystem::pat
   }
   auto opened = acceptor->open(
       SocketProtocol::endpoint(asio::local::stream_protocol::endpoint(path.string())));
-  if (!opened) return tl::unexpected(path.string() + ": " + opened.error());
+  if (!opened) return tl::unexpected("can't listen at " + path.string() + ": " + opened.error());
   if (const auto identity = identity_of(path)) acceptor->file = SocketFile{path, *identity};
   acceptor->accept();
   acceptors_.push_back(std::move(acceptor));
@@ -291,7 +291,7 @@ tl::expected<std::string, std::string> Listener::listen_tcp(const std::string& a
   auto acceptor = std::make_unique<Acceptor>(io_, *this, std::move(tls));
   const asio::ip::tcp::endpoint endpoint(ip, port);
   const auto opened = acceptor->open(SocketProtocol::endpoint(endpoint));
-  if (!opened) return tl::unexpected(address + ": " + opened.error());
+  if (!opened) return tl::unexpected("can't listen at " + address + ": " + opened.error());
   std::string local = acceptor->local_address();
   acceptor->accept();
   acceptors_.push_back(std::move(acceptor));

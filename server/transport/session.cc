@@ -25,7 +25,7 @@ Rejection line_too_long() {
   return {ErrorCode::LIMIT_EXCEEDED,
           "a line has at most " + std::to_string(line_bytes_max) + " bytes; this one was skipped",
           {{"line_bytes_max", static_cast<std::int64_t>(line_bytes_max)}},
-          {"signalbox rpc server.limits"}};
+          {"signalbox server limits"}};
 }
 
 }  // namespace

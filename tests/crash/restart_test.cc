@@ -70,6 +70,14 @@ TEST_F(Restart, AServerTakesNobodysSocket) {
   EXPECT_EQ(serve_beside().end.exit_code, 78);
   ::kill(server_.pid(), SIGCONT);
   EXPECT_EQ(call("server.status", {}).at("data_directory").as_string(), server_.data().string());
+  const std::string nowhere = (scratch_.path() / "nowhere" / "s").string();
+  const ProcessOutput lost =
+      run_program({SIGNALBOX_BINARY, "serve", "--data", (scratch_.path() / "beside").string(),
+                   "--socket", nowhere});
+  EXPECT_EQ(lost.end.exit_code, 78);
+  EXPECT_NE(lost.text.find("can't listen at " + nowhere + ": No such file or directory"),
+            std::string::npos)
+      << lost.text;
   crash_and_start();
   // A file at the socket's path that isn't its own must not be removed.
   std::filesystem::rename(server_.socket(), scratch_.path() / "elsewhere");

@@ -5,6 +5,7 @@
 #include <sysexits.h>
 
 #include <filesystem>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -69,6 +70,44 @@ TEST_F(StartRefusal, TooFewThreadsAreSaidAndNotAnAbort) {
     EXPECT_EQ(refused.end.exit_code, EX_TEMPFAIL) << nth << ": " << refused.text;
     EXPECT_NE(refused.text.find("no more threads"), std::string::npos) << nth << refused.text;
   }
+  start();
+  EXPECT_EQ(server_.stop().exit_code, 0);
+}
+
+// G4: a slip such as `--data /etc` would lock everybody else out of what is there.
+TEST_F(StartRefusal, ADirectoryThatOthersUseIsntMadeADataDirectory) {
+  const auto mode_of = [](const fs::path& path) {
+    return static_cast<unsigned>(fs::status(path).permissions());
+  };
+  fs::create_directories(server_.data() / "src");
+  fs::permissions(server_.data(), fs::perms(0755));
+  std::ofstream(server_.data() / "notes") << "x";
+  fs::permissions(server_.data() / "notes", fs::perms(0644));
+  const ProcessOutput refused = run_program(serve());
+  EXPECT_EQ(refused.end.exit_code, EX_CONFIG) << refused.text;
+  EXPECT_NE(refused.text.find("is no data directory: it has no log, and others keep src there"),
+            std::string::npos)
+      << refused.text;
+  EXPECT_NE(refused.text.find("such as " + (server_.data() / "signalbox").string()),
+            std::string::npos)
+      << refused.text;
+  EXPECT_EQ(mode_of(server_.data()), 0755U);
+  EXPECT_EQ(mode_of(server_.data() / "notes"), 0644U);
+  EXPECT_FALSE(fs::exists(server_.data() / "log"));
+
+  fs::remove(server_.data() / "src");
+  fs::permissions(server_.data(), fs::perms(01777));
+  const ProcessOutput shared = run_program(serve());
+  EXPECT_EQ(shared.end.exit_code, EX_CONFIG) << shared.text;
+  EXPECT_NE(shared.text.find("others keep notes there"), std::string::npos) << shared.text;
+  EXPECT_EQ(mode_of(server_.data()), 01777U);
+
+  // Files alone may be what the service is to find there: keys, tokens, a log of another program.
+  fs::permissions(server_.data(), fs::perms(0755));
+  start();
+  EXPECT_EQ(server_.stop().exit_code, 0);
+  // A directory that is one already may have others.
+  fs::create_directory(server_.data() / "src");
   start();
   EXPECT_EQ(server_.stop().exit_code, 0);
 }

@@ -90,6 +90,30 @@ TEST(PipelineTest, EachFaultIsRefusedWithItsStationAndField) {
   }
 }
 
+// A refusal names the key that is there, and what would make it right.
+TEST(PipelineTest, AKeyOfAnotherExecutorSaysWhoseItIs) {
+  const auto refusal = [](auto change) {
+    PipelineDefinition pipeline{"one", {worker_station("a")}};
+    change(pipeline.stations.front());
+    return validate(pipeline).error().message;
+  };
+  EXPECT_EQ(refusal([](StationDefinition& s) { s.command = {"true"}; }),
+            "station a: command belongs to the executors process and coderunner; executor = "
+            "\"process\" has the service run it");
+  const auto as_approval = [](auto change) {
+    return [change](StationDefinition& s) {
+      s.executor = ExecutorKind::approval;
+      change(s);
+    };
+  };
+  EXPECT_EQ(refusal(as_approval([](auto& s) { s.checks.emplace().instructions = "look"; })),
+            "station a: instructions belongs to the executor checks");
+  EXPECT_EQ(refusal(as_approval([](auto& s) { s.checks.emplace(); })),
+            "station a: checks belongs to the executor checks");
+  EXPECT_EQ(refusal(as_approval([](auto& s) { s.modal.emplace(); })),
+            "station a: modal belongs to the executors coderunner and modal");
+}
+
 TEST(PipelineTest, AnAgentsPromptHasKnownPlaceholdersOnly) {
   PipelineDefinition pipeline{"one", {worker_station("a")}};
   StationDefinition& station = pipeline.stations.front();

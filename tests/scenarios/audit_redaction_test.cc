@@ -200,7 +200,14 @@ TEST_F(RedactionTest, RefusesWhatItCantDo) {
   const Output unknown = server_.cli(redact_words({"--field", "station", "--json"}));
   EXPECT_EQ(unknown.exit_code, 2);
   EXPECT_NE(unknown.out.find("goal"), std::string::npos);
-  EXPECT_EQ(server_.cli({"audit", "redact", position_, "--reason", ""}).exit_code, 2);
+  for (const std::vector<std::string>& reason :
+       {std::vector<std::string>{"--reason", ""}, {"--dry-run"}}) {
+    std::vector<std::string> words{"audit", "redact", position_};
+    words.insert(words.end(), reason.begin(), reason.end());
+    const Output unsaid = server_.cli(words);
+    EXPECT_EQ(unsaid.exit_code, 2);
+    EXPECT_NE(unsaid.err.find("--reason is required"), std::string::npos) << unsaid.err;
+  }
   EXPECT_EQ(server_.cli({"audit", "redact", position_, "--reason", "caf\xe9"}).exit_code, 2);
   const Output nowhere = signalbox(at("nothing"), {"audit", "redact", "1", "--reason", "x"});
   EXPECT_EQ(nowhere.exit_code, 2) << nowhere.err;

@@ -119,6 +119,21 @@ TEST_F(ApproveTest, ARunWithoutARepositoryHasNoChange) {  // O2
 }
 
 // More than one answer holds, and than git() keeps of an output.
+TEST_F(ApproveTest, NoMoreIsOfferedOfAChangeThatThereIsnt) {  // O2
+  (void)start_run_of("name = \"p\"\n[[station]]\nname = \"ship\"\nexecutor = \"approval\"\n",
+                     "no change");
+  await([&] {
+    return rpc("attention.list", {{"kinds", json::array{"approval"}}})
+               .at("items")
+               .as_array()
+               .size() == 2;
+  });
+  const Output shown = approve("s\ns\n");
+  EXPECT_NE(shown.out.find("NO CHANGE IS SHOWN: the run has no repository"), std::string::npos)
+      << shown.out;
+  EXPECT_EQ(shown.out.find("shows all of it"), std::string::npos) << shown.out;
+}
+
 TEST_F(ApproveTest, ALongChangeIsReadWhole) {  // O2
   add_long_file();
   const std::string whole = server_.cli({"run", "diff", run_id_}).out;

@@ -146,6 +146,17 @@ TEST_F(CliBoard, PutSaysWhatACardWillMiss) {  // O8
   EXPECT_EQ(shown.at("warnings"), result({"project", "check", "other"}).at("warnings"));
   EXPECT_TRUE(shown.at("not_checked").is_array());
 
+  // git's answer about it would be read as one about the directory before the break.
+  std::filesystem::create_directory(scratch_.path() / "line\nbreak");
+  const Output broken = server_.cli(
+      {"project", "put", "b", "--repository", (scratch_.path() / "line\nbreak").string()});
+  EXPECT_EQ(broken.exit_code, 2);
+  EXPECT_NE(broken.err.find(" has a line break"), std::string::npos) << broken.err;
+  const Output missing = put({"--remote", "origin"});
+  EXPECT_EQ(missing.exit_code, 2);
+  EXPECT_NE(missing.err.find("try: git -C " + other.string() + " remote add origin URL"),
+            std::string::npos)
+      << missing.err;
   write_text(other / "AGENTS.md", "## Checks\n\n```sh\ntest -f greeting.txt\n```\n");
   commit_everything(other, "checks");
   make_remote(other, scratch_.path() / "other.git");

@@ -65,7 +65,7 @@ TEST_F(CliTest, AFileOfParamsHasALimit) {  // P8
     return output.err;
   };
   const std::string at_limit = said_of(source_bytes_max);
-  EXPECT_NE(at_limit.find("is not JSON"), std::string::npos) << at_limit;
+  EXPECT_NE(at_limit.find("signalbox: PARAMS: not JSON at byte "), std::string::npos) << at_limit;
   const std::string beyond = said_of(source_bytes_max + 1);
   EXPECT_NE(beyond.find("has more than " + std::to_string(source_bytes_max) + " bytes"),
             std::string::npos)
@@ -84,6 +84,28 @@ TEST_F(CliTest, ACommandThatDoesntExistIsNamedWithThoseThatDo) {
   expect({"fly"}, "there is no `signalbox fly`; there are serve, run");
   expect({"lock", "steal", "deploy"}, "there is no `signalbox lock steal`");
   expect({"run"}, "`signalbox run` needs a command: start");
+}
+
+// The first words of all commands, as the program lists them: each alone either does something or
+// says what is missing. None ends by a signal.
+TEST_F(CliTest, AGroupOfCommandsAloneNamesItsCommands) {  // O6
+  std::istringstream help(run_process({SIGNALBOX_BINARY, "--help"}).out);
+  std::string line;
+  while (std::getline(help, line) && line != "Subcommands:") continue;
+  std::size_t groups = 0;
+  while (std::getline(help, line) && !line.empty()) {
+    std::string word;
+    std::istringstream(line) >> word;
+    const Output page = run_process({SIGNALBOX_BINARY, "help", word});
+    if (!line.starts_with("  ") || line.starts_with("   ") || word == "runner") continue;
+    if (page.out.find("\nSubcommands:\n") == std::string::npos) continue;
+    ++groups;
+    const Output alone = server_.cli({word});
+    EXPECT_EQ(alone.exit_code, 2) << word << ": " << alone.err;
+    EXPECT_NE(alone.err.find("`signalbox " + word + "` needs a command: "), std::string::npos)
+        << word << ": " << alone.err;
+  }
+  EXPECT_GE(groups, 17U);
 }
 
 TEST_F(CliTest, AMistypedWordGetsTheOneThatWasMeant) {  // O6
@@ -122,7 +144,45 @@ TEST_F(CliTest, AValueOfTheWrongKindSaysWhatItTakes) {
             "signalbox: --limit takes a whole number of 0 or more; -1 isn't one (USAGE)");
   EXPECT_EQ(complaint({"run", "list", "--limit", "many"}),
             "signalbox: --limit takes a whole number of 0 or more; many isn't one (USAGE)");
+  EXPECT_EQ(complaint({"events", "--limit", "0"}),
+            "signalbox: --limit takes a whole number from 1 to 1000000; 0 isn't one (USAGE)");
+  EXPECT_EQ(complaint({"run", "start", "g", "--max-cost-usd", "-1"}),
+            "signalbox: --max-cost-usd takes a number from 0 to 1000000; -1 isn't one (USAGE)");
+  EXPECT_EQ(complaint({"run", "list", "--limit", "1", "--limit", "2"}),
+            "signalbox: --limit may be given once, and was given 2 times (USAGE)");
+  EXPECT_EQ(complaint({"replay", "--what-if", "no.toml"}),
+            "signalbox: --what-if: there is no file no.toml (USAGE)");
+  EXPECT_EQ(run_process({SIGNALBOX_BINARY, "run", "list", "--project"}).err,
+            "signalbox: --project needs a value: TEXT (USAGE)\n  try: signalbox run list --help\n");
   EXPECT_NE(complaint({"lock", "get", "caf\xe9"}).find("isn't UTF-8"), std::string::npos);
+}
+
+// `--data "$BOX"` without a BOX is a slip, and would be another service.
+TEST(CliWithoutServer, AnEmptyPlaceIsNotTheDefaultOne) {  // O6
+  const TemporaryDirectory state;
+  for (const std::string option : {"--data", "--socket", "--server", "--ca", "--token-file"}) {
+    for (const std::string command : {"status", "serve"}) {
+      const Output refused = run_process({SIGNALBOX_BINARY, command, option, ""},
+                                         {"XDG_STATE_HOME=" + state.path().string()});
+      EXPECT_EQ(refused.exit_code, 2) << command << " " << option << refused.err;
+      EXPECT_NE(refused.err.find("signalbox: " + option + ": its value is empty (USAGE)"),
+                std::string::npos)
+          << refused.err;
+    }
+  }
+}
+
+// Programs get a message in one line; it is broken for people alone.
+TEST_F(CliTest, ALongComplaintIsOneLineInJson) {  // O6
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"fly"}, {"run"}, {"run", "list", "--status", "asleep"}}) {
+    std::vector<std::string> with_json = words;
+    with_json.emplace_back("--json");
+    const auto message = one_object(server_.cli(with_json)).at("error").at("message").as_string();
+    EXPECT_EQ(message.find('\n'), message.npos) << message;
+    std::istringstream lines(server_.cli(words).err);
+    for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80U) << line;
+  }
 }
 
 TEST(CliWithoutServer, HelpAndVersionAreCommandsToo) {  // O6
@@ -146,6 +206,23 @@ TEST_F(CliTest, ABadPipelineNamesFileStationAndField) {
   for (const char* expected : {"bad.toml", "plan", "timeout", "PIPELINE_INVALID"}) {
     EXPECT_NE(output.err.find(expected), std::string::npos) << output.err;
   }
+}
+
+// Whoever has no pipeline yet finds one where a refusal sends them.
+TEST_F(CliTest, TheExampleInTheHelpIsAPipeline) {  // O6
+  const std::string file = (scratch_.path() / "example.toml").string();
+  std::ofstream(file) << "name = \"x\"\n[[stations]]\n";
+  const Output refused = server_.cli({"run", "start", "x", "--pipeline", file});
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_NE(refused.err.find("try: signalbox run start --help"), std::string::npos) << refused.err;
+  const std::string help = run_process({SIGNALBOX_BINARY, "run", "start", "--help"}).out;
+  const std::size_t begin = help.find("  name = ");
+  const std::size_t end = help.find("The other executors ");
+  ASSERT_NE(begin, std::string::npos) << help;
+  ASSERT_LT(begin, end) << help;
+  std::ofstream(file) << help.substr(begin, end - begin);
+  const Output taken = server_.cli({"run", "start", "x", "--pipeline", file});
+  EXPECT_EQ(taken.exit_code, 0) << taken.err;
 }
 
 TEST(CliWithoutServer, ExitsWith69AndSaysHowToStartOne) {

@@ -46,6 +46,29 @@ TEST_F(LogsTest, TheOutputIsReadWhileTheJobRunsAndAfterIt) {  // O2
   EXPECT_EQ(server_.cli({"run", "logs", run_id, "--grep", "^s"}).out, "second\n");
 }
 
+// Most programs that fail say why on standard error.
+TEST_F(LogsTest, AnEmptyStreamNamesTheOther) {  // O2, O6
+  const std::string run_id = start_run_of(
+      "name = \"p\"\n[[station]]\nname = \"a\"\nexecutor = \"process\"\n"
+      "command = [\"sh\", \"-c\", \"echo oops >&2; exit 3\"]\n",
+      "g");
+  await_status(run_id, "failed");
+  const Output empty = server_.cli({"run", "logs", "last"});
+  EXPECT_EQ(empty.exit_code, 0);
+  EXPECT_EQ(empty.out, "");
+  const std::string next = "signalbox run logs " + run_id + " --station a --attempt 1 --stderr";
+  EXPECT_EQ(empty.err,
+            "nothing on standard output; 5 bytes on standard error\n  try: " + next + "\n");
+  EXPECT_EQ(server_.paste(next).out, "oops\n");
+  EXPECT_EQ(server_.paste(next).err, "");
+  const std::string silent = start_run_of(
+      "name = \"p\"\n[[station]]\nname = \"a\"\nexecutor = \"process\"\n"
+      "command = [\"true\"]\n",
+      "g");
+  await_status(silent, "succeeded");
+  EXPECT_EQ(server_.cli({"run", "logs", silent}).err, "the job has printed nothing\n");
+}
+
 // Neither is of the log, and the present isn't passed off as the past.
 TEST_F(LogsTest, OutputAndChangesOfThePastAreRefused) {  // O4
   const std::string run_id = start_printing("echo first");

@@ -310,6 +310,15 @@ TEST_F(LockCliTest, ExecWithoutACommandOrWithABadIntervalIsAMistake) {
   EXPECT_EQ(exec({"--lease-ms", "100", "--interval-ms", "100"}, {"true"}).exit_code, 2);
   EXPECT_EQ(exec({"--interval-ms", "0"}, {"true"}).exit_code, 2);
   EXPECT_EQ(exec({"--lease-ms", "1"}, {"true"}).exit_code, 2);
+  EXPECT_EQ(exec({"--wait-ms", "-1"}, {"true"}).exit_code, 2) << "as of lock acquire";
+  for (const std::vector<std::string>& command :
+       {std::vector<std::string>{"make"}, {"ls", "-l"}, {}}) {
+    std::vector<std::string> words{"lock", "exec", "deploy"};
+    words.insert(words.end(), command.begin(), command.end());
+    const Output refused = server_.cli(words);
+    EXPECT_EQ(refused.exit_code, 2);
+    EXPECT_NE(refused.err.find("after --"), std::string::npos) << refused.err;
+  }
   EXPECT_TRUE(events_of_lock().empty());
 }
 

@@ -13,7 +13,7 @@ namespace {
 constexpr std::array reading_commands = {
     "run get",  "run why",      "run list",    "run watch", "lock get", "lock list",
     "card get", "card why",     "card list",   "plan get",  "project ", "tick list",
-    "events ",  "rpc server.l", "strategy li", "loop list", "board",    "status"};
+    "events ",  "server limit", "strategy li", "loop list", "board",    "status"};
 
 bool only_reads(const std::string& command) {
   if (command.starts_with("signalbox project put")) return false;

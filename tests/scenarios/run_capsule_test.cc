@@ -124,6 +124,20 @@ command = ["sh", "-c", "printf 'left behind' > \"$SIGNALBOX_ARTIFACTS_DIR/note.t
   expect_verified(at("run.capsule"));
 }
 
+TEST_F(CapsuleTest, WhatIsNoCapsuleIsSaidToBeThat) {  // R6
+  const Output missing = replay_elsewhere();
+  EXPECT_EQ(missing.exit_code, 2);
+  EXPECT_NE(missing.err.find("can't open " + at("run.capsule") + ": No such file or directory"),
+            std::string::npos)
+      << missing.err;
+  for (const char* const text : {"", "{}\n"}) {
+    write_text(at("run.capsule"), text);
+    const Output other = replay_elsewhere();
+    EXPECT_EQ(other.exit_code, 2);
+    EXPECT_NE(other.err.find("is not the capsule of a run"), std::string::npos) << other.err;
+  }
+}
+
 TEST_F(CapsuleTest, IsRefusedWhenItWasTamperedWith) {  // R6
   const std::string capsule = export_run(ended_run());
   const std::string whole = content_of(capsule);

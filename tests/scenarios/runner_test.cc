@@ -37,6 +37,8 @@ TEST_F(RunnerTest, ARunWaitsForItsLabelsAndSaysSo) {  // N3
   const std::string text = why(id);
   EXPECT_NE(text.find("no_runner       no runner has the label gpu"), std::string::npos) << text;
   EXPECT_NE(text.find("signalbox runner list"), std::string::npos) << text;
+  const std::string table = server_.cli({"runner", "list"}).out;  // O6: its header as all others
+  EXPECT_TRUE(table.starts_with("runner ")) << table;
   start_runner("two", {"--labels", "gpu"});
   expect_success(id);
 }
@@ -205,6 +207,9 @@ TEST_F(RunnerOverTls, FindsTheServiceAndATokenThatWasReplaced) {  // N2, N3
   const std::string fresh = server_.cli({"access", "issue", "two", "--role", "runner"}).out;
   (void)result({"access", "revoke", old, "--reason", "rotation"});
   ASSERT_TRUE(eventually([&] { return runner.log().find("revoked") != std::string::npos; }))
+      << runner.log();
+  EXPECT_NE(runner.log().find("; this runner goes on asking; try: signalbox access issue "),
+            std::string::npos)
       << runner.log();
   write_text(at("token"), fresh);
   let_go();

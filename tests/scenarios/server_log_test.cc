@@ -51,6 +51,14 @@ TEST_F(ServerLogTest, ARunThatFailsIsALineAndOneThatSucceedsIsNot) {
   EXPECT_EQ(server_.messages().find("attempt 1"), std::string::npos) << "attempts are for debug";
 }
 
+// The first line that an operator ever sees.
+TEST_F(ServerLogTest, AStartSaysWhatItReplayed) {
+  server_.start();
+  EXPECT_NE(server_.messages().find("the log ends at 0; replayed 0 events from its beginning\n"),
+            std::string::npos)
+      << server_.messages();
+}
+
 TEST_F(ServerLogTest, JsonLinesHaveThemAsKeysAndDebugHasEveryAttempt) {
   configure("log_format = \"json\"\nlog_level = \"debug\"\n");
   server_.start();

@@ -6,6 +6,20 @@
 namespace signalbox {
 namespace {
 
+TEST(AccessSettings, WhatIsListenedAtIsAnAddressWithAPort) {
+  for (const char* listen : {"", "127.0.0.1:7070", "0.0.0.0:0", "[::1]:7070", "[::]:65535"}) {
+    EXPECT_TRUE(require_address(listen).has_value()) << listen;
+  }
+  for (const char* listen : {"7070", ":7070", "localhost:7070", "127.0.0.1", "127.0.0.1:",
+                             "127.0.0.1:65536", "127.0.0.1:7070x", "127.0.0.1:-1", "[::1]"}) {
+    const auto refused = require_address(listen);
+    ASSERT_FALSE(refused.has_value()) << listen;
+    EXPECT_EQ(
+        refused.error(),
+        std::string("listen is an address and a port, such as 127.0.0.1:7070; not ") + listen);
+  }
+}
+
 TEST(AccessSettings, AnAddressOthersCanReachNeedsTls) {
   for (const char* listen : {"", "127.0.0.1:7070", "127.9.9.9:1", "[::1]:7070", "nonsense"}) {
     EXPECT_TRUE(require_protected(listen, {}, {}).has_value()) << listen;

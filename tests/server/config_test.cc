@@ -137,7 +137,7 @@ TEST_F(ConfigTest, TheBoundsOfTheWatchdogIntervalAreTaken) {
 TEST_F(ConfigTest, ALoopThatIsNeverDueIsNamedWithItsLine) {
   for (const char* key : {"heartbeat", "synthesizer", "prune"}) {
     const std::string error = error_of("[board]\n" + std::string(key) + " = \"0 0 30 2 *\"\n");
-    EXPECT_NE(error.find("signalbox.toml:1: board." + std::string(key)), std::string::npos)
+    EXPECT_NE(error.find("signalbox.toml:2: board." + std::string(key)), std::string::npos)
         << error;
     EXPECT_NE(error.find("never due: none of the months (2) has a day 30"), std::string::npos)
         << error;
@@ -186,6 +186,36 @@ TEST_F(ConfigTest, AKeyThatIsNoRegularFileIsRefusedAndNotWaitedFor) {  // G6
                 .find("retention.key: " + (directory_.path() / "audit.fifo").string() +
                       " is no regular file; "),
             std::string::npos);
+}
+
+// A flag has the bounds of its setting: with no place for a job none would ever run.
+TEST_F(ConfigTest, ANumberOfTheCommandLineHasBounds) {
+  const auto expect = [this](auto& option, auto value, const std::string& error) {
+    option = value;
+    EXPECT_EQ(error_of(""), error);
+    option.reset();
+  };
+  expect(options_.jobs_max, 0U, "jobs_max must be a whole number from 1 to 10000; not 0");
+  expect(options_.jobs_max, 10'001U, "jobs_max must be a whole number from 1 to 10000; not 10001");
+  expect(options_.jobs_max, 1U, "taken");
+  expect(options_.remote_jobs_max, 0U,
+         "remote_jobs_max must be a whole number from 1 to 10000; not 0");
+  expect(options_.snapshot_events, 0U,
+         "snapshot_events must be a whole number from 1 to 1000000000; not 0");
+  expect(options_.snapshot_events, 5U, "taken");
+  options_.listen = "localhost:7070";
+  EXPECT_EQ(error_of(""),
+            "listen is an address and a port, such as 127.0.0.1:7070; not localhost:7070");
+}
+
+TEST_F(ConfigTest, AWrongKeyOfATableIsNamedWithItsOwnLine) {
+  for (const auto& [text, place] : std::vector<std::pair<std::string, std::string>>{
+           {"[board]\nheartbeat = \"10m\"\nprune_after = \"soon\"\n", ":3: board.prune_after"},
+           {"[retention]\n\nfiles_older_than = \"soon\"\n", ":3: retention.files_older_than"},
+           {"[retention]\nfiles_branches = \"365d\"\n", ":1: retention.files_older_than is "}}) {
+    const std::string error = error_of(text);
+    EXPECT_NE(error.find("signalbox.toml" + place), std::string::npos) << error;
+  }
 }
 
 // [retention]: errors are reported at the start, not when retention first runs at half past three.

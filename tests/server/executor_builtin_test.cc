@@ -39,6 +39,12 @@ TEST_F(BuiltinStations, IntakeNamesWhatIsWrong) {  // A9
   job.repository = (repository / "below").string();
   EXPECT_EQ(end_of(job).failure.code, "REPOSITORY_INVALID");
   job = builtin("intake");
+  fs::create_directory(site.root() / "line\nbreak");
+  job.repository = (site.root() / "line\nbreak").string();
+  const Failure broken = end_of(job).failure;
+  EXPECT_EQ(broken.code, "REPOSITORY_INVALID");
+  EXPECT_NE(broken.message.find("has a line break"), std::string::npos) << broken.message;
+  job = builtin("intake");
   job.base = "no-such-branch";
   const JobResult result = end_of(job);
   EXPECT_EQ(result.failure.code, "BASE_NOT_FOUND");

@@ -341,7 +341,7 @@ TEST_P(SupervisedExecutorConformance, TimeoutIsTyped) {  // S5
   const JobResult result = run_to_end(*executor(), job);
   EXPECT_EQ(result.outcome, Outcome::timeout);
   EXPECT_EQ(result.failure,
-            (Failure{Outcome::timeout, ErrorClass::transient, "TIMEOUT", "TIMEOUT after 300ms"}));
+            (Failure{Outcome::timeout, ErrorClass::transient, "TIMEOUT", "not done after 300 ms"}));
 }
 
 TEST_P(ExecutorConformance, WhatAJobSaysIsBounded) {  // S5, S9

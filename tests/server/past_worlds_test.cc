@@ -191,8 +191,11 @@ TEST_F(PastWorldsTest, AMomentIsAPositionATimeOrAnAge) {  // O4
   EXPECT_EQ(code_of(before), "POSITION_NOT_FOUND");
   EXPECT_EQ(before.at("error").at("message"),
             "1970-01-01T00:00:00Z is before the log, which begins with position 1");
-  EXPECT_EQ(code_of(ask("run.list", at("{}", std::to_string(log.tail() + 1)))),
-            "POSITION_NOT_FOUND");
+  const json::object beyond = ask("run.list", at("{}", std::to_string(log.tail() + 1)));
+  EXPECT_EQ(code_of(beyond), "POSITION_NOT_FOUND");
+  EXPECT_EQ(beyond.at("error").at("data").at("next_commands").at(0),
+            "signalbox events --backwards --limit 1")
+      << "which shows the log's end";
   EXPECT_EQ(code_of(ask("run.list", at("{}", "\"yesterday\""))), "INVALID_PARAMS");
   EXPECT_EQ(code_of(ask("run.list", at("{}", "{}"))), "INVALID_PARAMS");
 }

@@ -63,7 +63,7 @@ TEST_F(RpcBounds, WhatLiesOutsideIsRefusedWithTheBounds) {  // P7
       const json::object meant{
           {"field", bound.field}, {"value", value}, {"min", bound.min}, {"max", bound.max}};
       EXPECT_EQ(data.at("details"), meant) << about;
-      EXPECT_EQ(data.at("next_commands").at(0), "signalbox rpc server.limits") << about;
+      EXPECT_EQ(data.at("next_commands").at(0), "signalbox server limits") << about;
     }
   }
   EXPECT_EQ(log.tail(), 0U);

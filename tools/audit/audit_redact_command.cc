@@ -274,9 +274,14 @@ Called<void> add_remaining(const std::filesystem::path& data, const RedactionPla
 }
 
 Called<json::object> run_redact(const Invocation& invocation, const RedactOptions& options) {
-  if (options.reason.empty() || options.reason.size() > limits::reason_bytes_max) {
-    return tl::unexpected(usage_error("--reason must have between 1 and " +
-                                      std::to_string(limits::reason_bytes_max) + " bytes"));
+  if (options.reason.empty()) {
+    return tl::unexpected(
+        usage_error("--reason is required: the log keeps it", {"signalbox audit redact --help"}));
+  }
+  if (options.reason.size() > limits::reason_bytes_max) {
+    return tl::unexpected(usage_error("--reason has " + std::to_string(options.reason.size()) +
+                                      " bytes; at most " +
+                                      std::to_string(limits::reason_bytes_max) + " are taken"));
   }
   if (!is_utf8(options.reason)) return tl::unexpected(usage_error("--reason must be UTF-8"));
   const std::filesystem::path data = invocation.data_directory();

@@ -1,6 +1,8 @@
 #include <algorithm>
+#include <cerrno>
 #include <fstream>
 #include <istream>
+#include <system_error>
 
 #include <boost/json/parse.hpp>
 
@@ -238,11 +240,12 @@ Called<Capsule> read_capsule(const std::filesystem::path& file,
                              const std::vector<NoteVerifier>& trusted,
                              const std::function<Called<void>(const CapsuleArtifact&)>& take) {
   std::ifstream stream(file, std::ios::binary);
-  std::string last;
-  if (!stream || !read_capsule_line(stream, last)) {
-    return tl::unexpected(usage_error("can't read " + file.string()));
+  if (!stream) {
+    return tl::unexpected(
+        usage_error("can't open " + file.string() + ": " + std::generic_category().message(errno)));
   }
-  if (!last.starts_with(capsule_beginning)) {
+  std::string last;
+  if (!read_capsule_line(stream, last) || !last.starts_with(capsule_beginning)) {
     return tl::unexpected(usage_error(file.string() + " is not the capsule of a run"));
   }
   CapsuleReader reader(file, take);

@@ -69,9 +69,9 @@ CallError unknown_command(const CLI::App& command, const std::string& word) {
   const std::string name = full_name(command);
   const std::vector<std::string> known = subcommand_names(command);
   if (const auto meant = nearest_word(word, known)) {
-    return usage_error(wrapped_message("there is no `" + name + " " + word + "`; did you mean `" +
-                                       name + " " + *meant + "`?"),
-                       {name + " " + *meant + " --help"});
+    return usage_error(
+        "there is no `" + name + " " + word + "`; did you mean `" + name + " " + *meant + "`?",
+        {name + " " + *meant + " --help"});
   }
   if (std::vector<std::string> others = namesakes(command, word); !others.empty()) {
     std::string text = "there is no `" + name + " " + word + "`; did you mean ";
@@ -80,10 +80,9 @@ CallError unknown_command(const CLI::App& command, const std::string& word) {
       text += (helps.empty() ? "`" : " or `") + other + "`";
       helps.push_back(other + " --help");
     }
-    return usage_error(wrapped_message(text + "?"), std::move(helps));
+    return usage_error(text + "?", std::move(helps));
   }
-  return usage_error(wrapped_message("there is no `" + name + " " + word + "`; there are " +
-                                     comma_separated(known)),
+  return usage_error("there is no `" + name + " " + word + "`; there are " + comma_separated(known),
                      {name + " --help"});
 }
 
@@ -97,14 +96,13 @@ CallError unknown_option(const CLI::App& command, const std::string& word) {
     }
   }
   if (std::ranges::find(known, option) != known.end()) {
-    return usage_error(
-        wrapped_message("after `--`, " + option + " is a word like any other, and `" +
-                        full_name(command) + "` takes no more words; options come before `--`"),
-        {full_name(command) + " --help"});
+    return usage_error("after `--`, " + option + " is a word like any other, and `" +
+                           full_name(command) + "` takes no more words; options come before `--`",
+                       {full_name(command) + " --help"});
   }
   const auto meant = nearest_word(option, known);
-  return usage_error(wrapped_message("`" + full_name(command) + "` has no option " + option +
-                                     (meant ? "; did you mean " + *meant + "?" : std::string())),
+  return usage_error("`" + full_name(command) + "` has no option " + option +
+                         (meant ? "; did you mean " + *meant + "?" : std::string()),
                      {full_name(command) + " --help"});
 }
 
@@ -116,7 +114,7 @@ CallError refused_value(const CLI::App& command, const std::string& text) {
   const std::size_t word = text.find(colon);
   const std::size_t set = text.find(not_in);
   if (word == std::string::npos || set == std::string::npos || set < word + colon.size()) {
-    return usage_error(wrapped_message(text), next);
+    return usage_error(plain_value_text(text), next);
   }
   const std::string given = text.substr(word + colon.size(), set - word - colon.size());
   return unknown_value(text.substr(0, word), given, fixed_values(text.substr(set)), next);
@@ -152,11 +150,10 @@ CallError usage_error_from(const CLI::App& app, const CLI::ParseError& error) {
   // The name of such an error is that of the command, unlike other errors' names.
   const bool has_too_many = error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError);
   if (word != unknown.end() && has_too_many) {
-    return usage_error(wrapped_message("`" + name + "` takes no further word: `" + *word + "`"),
-                       {name + " --help"});
+    return usage_error("`" + name + "` takes no further word: `" + *word + "`", {name + " --help"});
   }
   if (!needs_command) return refused_value(*command, convertible_text(*command, error.what()));
-  return usage_error(wrapped_message("`" + name + "` needs a command: " + comma_separated(known)),
+  return usage_error("`" + name + "` needs a command: " + comma_separated(known),
                      {name + " --help"});
 }
 
@@ -188,10 +185,10 @@ CallError unknown_value(const std::string& option, const std::string& given,
                         const std::vector<std::string>& known,
                         std::vector<std::string> next_commands) {
   const auto meant = nearest_word(given, known);
-  return usage_error(wrapped_message(option + " takes no `" + given + "`; " +
-                                     (meant ? "did you mean " + *meant + "?"
-                                            : "it takes " + comma_separated(known))),
-                     std::move(next_commands));
+  return usage_error(
+      option + " takes no `" + given + "`; " +
+          (meant ? "did you mean " + *meant + "?" : "it takes " + comma_separated(known)),
+      std::move(next_commands));
 }
 
 const CommandOption& CommandOption::required(bool is_required) const {
@@ -221,6 +218,13 @@ template const CommandOption& CommandOption::range(double, double) const;
 
 const CommandOption& CommandOption::existing_file() const {
   option_->check(CLI::ExistingFile);
+  return *this;
+}
+
+const CommandOption& CommandOption::not_empty() const {
+  option_->check([](const std::string& value) {
+    return value.empty() ? std::string("its value is empty") : std::string();
+  });
   return *this;
 }
 

@@ -33,6 +33,8 @@ class CommandOption {
   template <class T>  // int, std::uint64_t or double
   const CommandOption& range(T min, T max) const;
   const CommandOption& existing_file() const;
+  // Refuses an empty value, such as that of a shell variable that isn't set.
+  const CommandOption& not_empty() const;
   // Lets the option be given several times; each adds a value.
   const CommandOption& repeatable() const;
   // Lets an operand be several words.

@@ -12,6 +12,7 @@
 #include "domain/try.h"
 #include "tools/cli/json_fields.h"
 #include "tools/cli/text_source.h"
+#include "tools/cli/usage_text.h"
 
 namespace signalbox {
 namespace {
@@ -108,22 +109,27 @@ void add_shared_options(ToolCommand app, Invocation& invocation) {
   app.add_option("--data", invocation.data,
                  "The data directory [SIGNALBOX_DATA, else $XDG_STATE_HOME/signalbox, else "
                  "~/.local/state/signalbox]")
-      .type_name("DIR");
+      .type_name("DIR")
+      .not_empty();
   app.add_option("--socket", invocation.socket,
                  "The server's socket [SIGNALBOX_SOCKET, else <data>/signalbox.sock]")
-      .type_name("PATH");
+      .type_name("PATH")
+      .not_empty();
   app.add_option("--server", invocation.server,
                  "The server over the network, tls://HOST:PORT, or tcp://HOST:PORT without "
                  "encryption; several addresses of it with commas, which are tried in order "
                  "[SIGNALBOX_SERVER]; else over its socket")
-      .type_name("ADDRESS");
+      .type_name("ADDRESS")
+      .not_empty();
   app.add_option("--ca", invocation.ca,
                  "A PEM file of the authorities that may vouch for a tls:// server [SIGNALBOX_CA, "
                  "else those of the system]")
-      .type_name("FILE");
+      .type_name("FILE")
+      .not_empty();
   app.add_option("--token-file", invocation.token_file,
                  "The file that holds the access token [else SIGNALBOX_ACCESS_TOKEN holds it]")
-      .type_name("FILE");
+      .type_name("FILE")
+      .not_empty();
   app.add_option("--at", invocation.at,
                  "Answer a query as of this moment, a position, a time (RFC 3339) or an age (90m): "
                  "from the data directory, or by the server that --server or --socket names")
@@ -134,6 +140,8 @@ void add_shared_options(ToolCommand app, Invocation& invocation) {
 }
 
 namespace {
+
+constexpr std::string_view lock_exec_words = "lock exec";
 
 // Moves the words after "--" of `lock exec` into `invocation`, so that they aren't parsed as
 // options of ours. Returns the number of the words that are left.
@@ -205,7 +213,7 @@ ExitCode checked(const CommandAction& action, const Invocation& invocation) {
 int run(CommandLine& line, Invocation& invocation, int argc, char** argv) {
   invocation.words = argv;
   argc = take_command_words(argc, argv, invocation);
-  const auto action = line.parse(argc, argv);
+  auto action = line.parse(argc, argv);
   if (action) {
     const auto taken = require_no_moment(line, invocation);
     if (!taken) return static_cast<int>(answer(invocation, tl::unexpected(taken.error()), {}));
@@ -213,6 +221,12 @@ int run(CommandLine& line, Invocation& invocation, int argc, char** argv) {
   }
   // Parsing stopped at the error, perhaps before --json.
   invocation.json = std::find(argv, argv + argc, std::string_view("--json")) != argv + argc;
+  std::string complaint = message_of(action.error());
+  if (line.given() == lock_exec_words && !invocation.command_words) {
+    complaint += "; the command to run belongs after --";
+  }
+  // A list of commands is long. It is broken for people, wherever they read it, and not in JSON.
+  action.error().error["message"] = invocation.json ? complaint : wrapped_message(complaint);
   return static_cast<int>(answer(invocation, tl::unexpected(action.error()), {}));
 }
 

@@ -45,7 +45,7 @@ Called<boost::json::value> json_from(const std::string& value, std::string_view 
   const auto text = TRY(text_from(value));
   auto parsed = parse_json(text);
   if (parsed) return std::move(*parsed);
-  return tl::unexpected(usage_error(std::string(what) + " is not JSON: " + parsed.error().message));
+  return tl::unexpected(usage_error(std::string(what) + ": " + parsed.error().message));
 }
 
 }  // namespace signalbox

@@ -20,4 +20,9 @@ std::string comma_separated(const std::vector<std::string>& words);
 // `value` isn't that: "a whole number of 0 or more; -1 isn't one".
 std::string wrong_number_text(const std::string& type, const std::string& value);
 
+// Returns in plain words what CLI11 says of an option's value: "--limit: Value 0 not in range 1 to
+// 500" becomes "--limit takes a whole number from 1 to 500; 0 isn't one". Returns any other text as
+// it is.
+std::string plain_value_text(const std::string& text);
+
 }  // namespace signalbox

@@ -93,13 +93,13 @@ std::string status_view(const json::object& result, const Terminal& terminal) {
     text += "feature level " + std::to_string(level) + ": once all servers know " +
             std::to_string(newest) + ", `signalbox cell upgrade` raises it\n";
   }
-  TextTable table({{"SERVER"},
-                   {"ROLE"},
-                   {"APPLIED", TextTable::Align::right},
-                   TextTable::spare(1, "SEEN"),
-                   {"VERSION"},
-                   {"LEVEL", TextTable::Align::right},
-                   {"ADDRESS"}});
+  TextTable table({{"server"},
+                   {"role"},
+                   {"applied", TextTable::Align::right},
+                   TextTable::spare(1, "seen"),
+                   {"version"},
+                   {"level", TextTable::Align::right},
+                   {"address"}});
   for (const json::value& each : array_at(result, "servers")) {
     const json::object& server = each.as_object();
     table.add({{text_at(server, "server")},
@@ -207,9 +207,9 @@ void add_repair(ToolCommand cell, Invocation& invocation) {
 }  // namespace
 
 void add_cell_commands(ToolCommand app, Invocation& invocation) {
-  ToolCommand cell = app.add_subcommand("cell", "Servers that share one log, one taking commands");
+  ToolCommand cell = app.add_group("cell", "Servers that share one log, one taking commands");
   ToolCommand status = cell.add_subcommand("status", "Show the servers, and who takes commands");
-  status.footer("Any server of the cell answers; SEEN and APPLIED are some seconds old.");
+  status.footer("Any server of the cell answers; seen and applied are some seconds old.");
   status.action([&invocation] { return call_and_answer(invocation, "cell.get", {}, status_view); });
   add_switch(cell, invocation);
   add_upgrade(cell, invocation);

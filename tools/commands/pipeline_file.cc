@@ -1,5 +1,7 @@
 #include "tools/commands/pipeline_file.h"
 
+#include <utility>
+
 #include "domain/try.h"
 #include "server/rpc/pipeline_json.h"
 #include "tools/cli/text_source.h"
@@ -7,6 +9,17 @@
 namespace signalbox {
 
 namespace json = boost::json;
+
+namespace {
+
+// Returns the refusal of the file, and where an example is.
+tl::unexpected<CallError> refused(const std::string& file, Rejection why) {
+  why.message = file + ": " + why.message;
+  why.next_commands.emplace_back("signalbox run start --help");
+  return tl::unexpected(from_rejection(why));
+}
+
+}  // namespace
 
 Called<json::value> pipeline_tables(const std::string& file) {
   const auto text = TRY(read_file(file));
@@ -16,15 +29,11 @@ Called<json::value> pipeline_tables(const std::string& file) {
     if (!tables) return tables;
   } else {
     auto parsed = json_from_toml(text);
-    if (!parsed) {
-      parsed.error().message = file + ": " + parsed.error().message;
-      return tl::unexpected(from_rejection(parsed.error()));
-    }
+    if (!parsed) return refused(file, std::move(parsed.error()));
     tables = std::move(*parsed);
   }
   if (auto pipeline = pipeline_from_json(*tables); !pipeline) {
-    pipeline.error().message = file + ": " + pipeline.error().message;
-    return tl::unexpected(from_rejection(pipeline.error()));
+    return refused(file, std::move(pipeline.error()));
   }
   return tables;
 }

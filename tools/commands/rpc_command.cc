@@ -40,13 +40,16 @@ ExitCode rpc(const Invocation& invocation, const RpcOptions& options) {
   if (options.describe) return answer(invocation, describe_methods(), view);
   if (options.method.empty()) {
     return answer(invocation,
-                  tl::unexpected(usage_error("METHOD is missing", {"signalbox rpc --help"})), view);
+                  tl::unexpected(usage_error("METHOD is required", {"signalbox rpc --help"})),
+                  view);
   }
-  auto params = json_from(options.params, "the params");
+  auto params = json_from(options.params, "PARAMS");
   if (!params) return answer(invocation, tl::unexpected(params.error()), view);
   if (!params->is_object()) {
-    return answer(invocation, tl::unexpected(usage_error("the params must be a JSON object")),
-                  view);
+    return answer(
+        invocation,
+        tl::unexpected(usage_error("PARAMS must be a JSON object", {"signalbox rpc --help"})),
+        view);
   }
   auto result = call_unchanged(invocation, options.method, std::move(params->as_object()));
   if (!result && code_of(result.error()) == "METHOD_NOT_FOUND") {

@@ -37,9 +37,9 @@ struct Decisions {
 
 // The beginning of a change, as it is shown before the question.
 struct ShownChange {
-  std::string summary;  // empty if there is nothing to count
-  std::string text;
-  std::string left_out;  // what the person doesn't see; empty if all is shown
+  std::string summary;   // empty if there is nothing to count
+  std::string text;      // or why none is shown
+  std::string left_out;  // what the person doesn't see; empty if there is no more to show
   std::string sha256;    // of the whole change; empty if none is shown
 };
 
@@ -71,7 +71,7 @@ ShownChange change_of(const Invocation& invocation, const std::string& run_id) {
   const auto change = call_server(invocation, "run.diff", {{"run_id", run_id}});
   if (!change) {
     const std::string why = text_at(printable_fields(change.error().error), "message");
-    return {{}, {}, "NO CHANGE IS SHOWN: " + why + "\n", {}};
+    return {{}, "NO CHANGE IS SHOWN: " + why + "\n", {}, {}};
   }
   const json::object printed = printable_fields(*change);
   std::size_t left = 0;

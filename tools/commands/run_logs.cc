@@ -90,6 +90,26 @@ json::object log_params(const LogsOptions& options) {
   return params;
 }
 
+// Says that the stream was empty, and how to see the other one if that has something. `params` are
+// those of the stream that was asked for, with whole ids.
+void note_empty_stream(const Invocation& invocation, bool is_stderr, json::object params) {
+  params["stream"] = is_stderr ? "stdout" : "stderr";
+  params["offset"] = 0;
+  const auto other = call_server(invocation, "run.log", params);
+  if (!other) return;
+  const std::uint64_t bytes = number_at(*other, "end");
+  if (bytes == 0) {
+    return write_message(true_at(*other, "running") ? "the job has printed nothing yet\n"
+                                                    : "the job has printed nothing\n");
+  }
+  const std::string attempt = printable(text_at(params, "run_id")) + " --station " +
+                              printable(text_at(*other, "station")) + " --attempt " +
+                              std::to_string(number_at(*other, "attempt"));
+  write_message("nothing on standard " + std::string(is_stderr ? "error" : "output") + "; " +
+                std::to_string(bytes) + " bytes on standard " + (is_stderr ? "output" : "error") +
+                "\n  try: signalbox run logs " + attempt + (is_stderr ? "" : " --stderr") + "\n");
+}
+
 // Prints the output up to its end or, with --follow, up to the end of its job.
 ExitCode print_logs(const Invocation& invocation, const LogsOptions& options) {
   const View view = [](const json::object&, const Terminal&) { return std::string(); };
@@ -128,6 +148,7 @@ ExitCode print_logs(const Invocation& invocation, const LogsOptions& options) {
     std::this_thread::sleep_for(log_poll);
   }
   printer.finish();
+  if (next == 0) note_empty_stream(invocation, options.is_stderr, std::move(params));
   return ExitCode::ok;
 }
 

@@ -45,11 +45,11 @@ std::string seen(const json::object& runner) {
 std::string list_view(const json::object& result, const Terminal& terminal) {
   const json::array& runners = array_at(result, "runners");
   if (runners.empty()) return "no runners have reported since the service started\n";
-  TextTable table({TextTable::pasted("RUNNER"),
-                   {"STATE"},
-                   {"JOBS", TextTable::Align::right},
-                   TextTable::spare(1, "SEEN"),
-                   {"LABELS"}});
+  TextTable table({TextTable::pasted("runner"),
+                   {"state"},
+                   {"jobs", TextTable::Align::right},
+                   TextTable::spare(1, "seen"),
+                   {"labels"}});
   for (const json::value& each : runners) {
     const json::object& runner = each.as_object();
     table.add({{text_at(runner, "runner")},

@@ -70,8 +70,7 @@ void report_failure(const Invocation& invocation, const std::string& key, const 
 }
 
 Called<json::object> acquire(const ServerAddress& server, const ExecOptions& options) {
-  auto client = TRY(Client::connect(
-      server, milliseconds(std::max<std::int64_t>(options.wait_ms, 0)) + acquire_patience));
+  auto client = TRY(Client::connect(server, milliseconds(options.wait_ms) + acquire_patience));
   json::object params{{"key", options.key},
                       {"owner", options.owner.value_or(lock_owner_of(::getpid()))},
                       {"lease_ms", options.lease_ms}};
@@ -202,6 +201,7 @@ ExitCode exec(const Invocation& invocation, const ExecOptions& options) {
     return refuse(usage_error("--interval-ms must be at least 1 and less than the lease of " +
                               std::to_string(held.lease_ms) + " ms"));
   }
+  if (options.wait_ms < 0) return refuse(usage_error("--wait-ms must not be negative"));
   if (options.kill_grace_ms < 0) return refuse(usage_error("--kill-grace-ms must not be negative"));
   const auto acquired = acquire(held.server, options);
   if (!acquired) {
@@ -248,13 +248,12 @@ void add_lock_exec_command(ToolCommand lock, Invocation& invocation) {
       .range(0, 255)
       .shows_default();
   command.footer(
-      "The command's environment has SIGNALBOX_TOKEN, SIGNALBOX_LOCK_KEY, and\n"
-      "SIGNALBOX_SOCKET or SIGNALBOX_SERVER. It runs in its own process group, which is ended "
-      "(TERM, grace,\n"
-      "KILL) when heartbeats fail or this process is killed. TERM, INT, HUP, QUIT, USR1\n"
-      "and USR2 are passed on to it. Failed heartbeats are reported on stderr, with\n"
-      "--json as one {\"code\", \"message\", \"details\"} a line; stdout belongs to the\n"
-      "command.\n\n"
+      "The command, CMD and its arguments, comes last, after --. Its environment has\n"
+      "SIGNALBOX_TOKEN, SIGNALBOX_LOCK_KEY, and SIGNALBOX_SOCKET or SIGNALBOX_SERVER.\n"
+      "It runs in its own process group, which is ended (TERM, grace, KILL) when\n"
+      "heartbeats fail or this process is killed. TERM, INT, HUP, QUIT, USR1 and USR2\n"
+      "are passed on to it. Failed heartbeats are reported on stderr, with --json as one\n"
+      "{\"code\", \"message\", \"details\"} a line; stdout belongs to the command.\n\n"
       "Exits as the command does (128 + the signal that ended it); with 75 if the lock\n"
       "was lost, 1 if it is held already (also by the same owner), 126 if the command\n"
       "can't be run and 127 if it doesn't exist.\n\n"

@@ -187,12 +187,17 @@ std::string caveats(const json::object& result) {
   std::string text;
   const auto add_sentence = [&text](const std::string& sentence) { text += sentence + "\n"; };
   if (const auto drawn = number_at(flow, "attempts_drawn"); drawn > 0) {
-    add_sentence(std::to_string(drawn) + " attempts weren't recorded; each was drawn at random");
+    add_sentence(std::to_string(drawn) +
+                 (drawn == 1 ? " attempt wasn't recorded; it was drawn at random"
+                             : " attempts weren't recorded; each was drawn at random"));
     add_sentence("from its station's attempts.");
   }
   if (const auto unknown = number_at(flow, "attempts_unknown"); unknown > 0) {
-    add_sentence(std::to_string(unknown) +
-                 " attempts were at stations without a recorded attempt; they took no time.");
+    add_sentence(
+        std::to_string(unknown) +
+        (unknown == 1
+             ? " attempt was at a station without a recorded attempt; it took no time."
+             : " attempts were at stations without a recorded attempt; they took no time."));
   }
   if (const auto kept = number_at(flow, "attempts_kept"); kept > 0) {
     add_sentence(

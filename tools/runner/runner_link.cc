@@ -231,7 +231,14 @@ void RunnerLink::note_away(const CallError& why) {
     const std::lock_guard lock(mutex_);
     if (stopping_) return;
   }
-  if (text != trouble_) log_(text);
+  if (text != trouble_) {
+    std::string said = text + "; this runner goes on asking";
+    // Whoever starts one with no token, or a wrong one, sees nothing else.
+    if (code_of(why) == "UNAUTHENTICATED") {
+      for (const std::string& next : next_commands_of(why)) said += "; try: " + next;
+    }
+    log_(said);
+  }
   trouble_ = text;
   if (now - *away_since_ < milliseconds(settings_.offline_ms_max) || jobs_.size() == 0) return;
   if (std::exchange(has_given_up_, true)) return;

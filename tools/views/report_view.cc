@@ -20,15 +20,22 @@ constexpr std::size_t report_rows_shown = 4;
 constexpr std::size_t id_tail_characters = 8;
 constexpr std::size_t goal_columns_max = 28;
 
-using Words = std::vector<std::pair<const char*, const char*>>;  // a field and what it counts
+// A field and what it counts; `one` if that is another word for a single one.
+struct CountedField {
+  const char* field;
+  const char* word;
+  const char* one = nullptr;
+};
+using Words = std::vector<CountedField>;
 
 // Returns "3 started, 2 failed"; counts of 0 are left out.
 std::string counts_text(const json::object& counts, const Words& words) {
   std::string text;
-  for (const auto& [field, word] : words) {
+  for (const auto& [field, word, one] : words) {
     const std::uint64_t count = number_at(counts, field);
     if (count == 0) continue;
-    text += (text.empty() ? "" : ", ") + std::to_string(count) + " " + word;
+    text += (text.empty() ? "" : ", ") + std::to_string(count) + " " +
+            (count == 1 && one != nullptr ? one : word);
   }
   return text;
 }
@@ -46,7 +53,8 @@ std::string used_text(const json::object& usage) {
   std::string text;
   const std::uint64_t microusd = number_at(usage, "cost_microusd");
   if (microusd > 0) text = dollars_text(microusd) + " USD";
-  const std::string rest = counts_text(usage, {{"tokens", "tokens"}, {"turns", "turns"}});
+  const std::string rest =
+      counts_text(usage, {{"tokens", "tokens", "token"}, {"turns", "turns", "turn"}});
   return text + (text.empty() || rest.empty() ? "" : ", ") + rest;
 }
 
@@ -74,7 +82,7 @@ std::string attempts_text(const json::object& attempts) {
                                             {"failed", "failed"},
                                             {"deferred", "deferred"},
                                             {"canceled", "canceled"},
-                                            {"retries", "retries"}});
+                                            {"retries", "retries", "retry"}});
   if (number_at(attempts, "worked_ms") == 0) return text;
   return text + (text.empty() ? "" : "; ") + ms_text(attempts, "worked_ms") + " of work";
 }
@@ -102,8 +110,8 @@ std::string latest_crash_text(const json::object& report) {
   const json::object& crash = crashes.front().as_object();
   std::string text = "restarted " + clock_time(text_at(crash, "started_at"), wall_clock_ns()) +
                      ", " + std::to_string(number_at(crash, "in_flight")) + " in flight";
-  const std::string operators =
-      counts_text(object_at(crash, "verdicts"), {{"needs_operator", "of them need you"}});
+  const std::string operators = counts_text(
+      object_at(crash, "verdicts"), {{"needs_operator", "of them need you", "of them needs you"}});
   if (!operators.empty()) text += ", " + operators;
   return text + ": signalbox server crash-report";
 }

@@ -56,6 +56,7 @@ std::string usage_text(const json::object& run) {
     text += (text.empty() ? "" : ", ") + shown(figure);
     if (bound != 0) text += " of " + shown(bound);
     text += " " + unit;
+    if (unit.ends_with('s') && (bound == 0 ? figure : bound) == 1) text.pop_back();
   };
   const auto plain = [](std::uint64_t figure) { return std::to_string(figure); };
   add("cost_microusd", "USD", dollars_text);

@@ -87,6 +87,12 @@ BuiltinStep check_repository(const BuiltinRequest& request) {
     return builtin_failure(ErrorClass::transient, "REPOSITORY_AWAY",
                            "there is no directory " + request.repository.string());
   }
+  // git prints paths as lines, so what it says of this one couldn't be read.
+  if (request.repository.native().find('\n') != std::string::npos) {
+    return builtin_failure(ErrorClass::config, "REPOSITORY_INVALID",
+                           "the path " + request.repository.string() +
+                               " has a line break, and such a repository isn't worked on");
+  }
   const GitOutcome directory = git(request.repository, {"rev-parse", "--absolute-git-dir"});
   if (!directory.ok) return invalid(directory.message);
   const GitOutcome top = git(request.repository, {"rev-parse", "--show-toplevel"});

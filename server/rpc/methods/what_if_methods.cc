@@ -80,7 +80,7 @@ Rejection forecast_ended(bool is_stopping) {
       "the forecast wasn't made: over TCP a connection whose output is ended looks like a closed "
       "one, and the forecast's place was given to others: end the output after the answer",
       {},
-      {"signalbox rpc server.limits"}};
+      {"signalbox server limits"}};
 }
 
 // A process whose asker has gone is ended, as it holds one of the few places; one that may still be
@@ -150,8 +150,8 @@ Rejection too_many_forecasts() {
 }
 
 Decided<json::object> make_forecast(const OwnCommand& command) {
-  return answer_of_own_command(
-      command, {"the forecast wasn't made: ", "from", {"signalbox rpc server.limits"}});
+  return answer_of_own_command(command,
+                               {"the forecast wasn't made: ", "from", {"signalbox server limits"}});
 }
 
 std::vector<Method> what_if_methods(const std::optional<ForecastParts>& parts) {

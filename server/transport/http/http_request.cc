@@ -143,14 +143,14 @@ HttpAnswer malformed_request(const boost::system::error_code& error) {
     return problem(413, {ErrorCode::LIMIT_EXCEEDED,
                          "a body has at most " + std::to_string(line_bytes_max) + " bytes",
                          {{"line_bytes_max", static_cast<std::int64_t>(line_bytes_max)}},
-                         {"signalbox rpc server.limits"}});
+                         {"signalbox server limits"}});
   }
   if (error == http::error::header_limit || error == http::error::buffer_overflow) {
     return problem(431,
                    {ErrorCode::LIMIT_EXCEEDED,
                     "a header has at most " + std::to_string(http_header_bytes_max) + " bytes",
                     {{"http_header_bytes_max", static_cast<std::int64_t>(http_header_bytes_max)}},
-                    {"signalbox rpc server.limits"}});
+                    {"signalbox server limits"}});
   }
   return problem(
       {ErrorCode::INVALID_REQUEST,
