@@ -28,7 +28,7 @@ using CommandVariant = std::variant<
     ExpireStepLease, TimeOutStep, WakeStep, RetryRun, PutProject, AdoptPolicy, RefusePolicy,
     SubmitCard, BlockCard, UnblockCard, StartCard, MergeCard, RetryBlockedCards, NoteWorktree,
     NoteTicksMissed, PruneRuns, AdoptAuditKey, PauseService, ResumeService, SetCardPriority,
-    DrainRunner, EvictRunner>;
+    DrainRunner, EvictRunner, NoteLateUsage>;
 using Command = OneOf<CommandVariant>;
 
 }  // namespace signalbox

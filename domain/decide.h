@@ -45,13 +45,18 @@ Decided<NewEvents> decide(const World&, const StartRun&, const Now&);
 Decided<NewEvents> decide(const World&, const CancelRun&, const Now&);
 // Never rejected; no events if no cancellation of this attempt is pending.
 Decided<NewEvents> decide(const World&, const ConfirmCancel&, const Now&);
+// OVERLOADED if usage of the run was recorded after the records were read; no events if there is
+// nothing to report, or if the attempt is under way and its end will tell. Never rejected for the
+// status of the run, which may have ended.
+Decided<NewEvents> decide(const World&, const NoteLateUsage&, const Now&);
 // RUN_NOT_FOUND, RUN_TERMINAL; no events if the run is paused already.
 Decided<NewEvents> decide(const World&, const PauseRun&, const Now&);
 // RUN_NOT_FOUND, RUN_TERMINAL, BUDGET_EXHAUSTED, DECISION_REQUIRED, NOT_WAITING_FOR_APPROVAL; no
 // events if there is nothing to resume.
 Decided<NewEvents> decide(const World&, const ResumeRun&, const Now&);
 
-// CARD_BUSY if it is a card's run, RUN_NOT_FOUND, RUN_NOT_FAILED.
+// CARD_BUSY if it is a card's run, RUN_NOT_FOUND, RUN_NOT_FAILED; OVERLOADED if something was added
+// to what a run has used after the records were read.
 Decided<NewEvents> decide(const World&, const RetryRun&, const Now&);
 
 // Station family. LOCK_LOST; for a named run also RUN_NOT_FOUND, RUN_TERMINAL, STATION_NOT_FOUND,

@@ -159,7 +159,10 @@ Decided<NewEvents> decide(const World& world, const StartCard& command, const No
   const Card& card = *found;
   if (next_to_start(world, command.left_out) != &card)
     return busy(card, "another one is next, or none", {});
-  if (may_go_on(world, card, command.failed)) return go_on(world, card, command.failed);
+  if (may_go_on(world, card, command.failed)) {
+    TRY(require_latest_usage(world, card.run_id, command.failed.read_at));
+    return go_on(world, card, command.failed);
+  }
   return start(world, card, command.run.run_id, CardStarted{command.run.run_id, card.runs + 1},
                command.run, now);
 }

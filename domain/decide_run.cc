@@ -8,6 +8,7 @@
 #include "domain/decide.h"
 #include "domain/limits.h"
 #include "domain/refusals.h"
+#include "domain/run_retry.h"
 #include "domain/station_turn.h"
 #include "domain/try.h"
 
@@ -302,6 +303,23 @@ Decided<NewEvents> decide(const World& world, const ConfirmCancel& command, cons
   events.push_back(
       {stream, attempt.span_id, attempt.token, StationEvent{StationCanceled{station}}});
   events.push_back({stream, {}, attempt.token, RunEvent{RunCanceled{run->cancel_reason}}});
+  return events;
+}
+
+Decided<NewEvents> decide(const World& world, const NoteLateUsage& command, const Now&) {
+  TRY(validate(command.usage));
+  if (command.usage == Usage{}) return NewEvents{};
+  TRY(require_latest_usage(world, command.run_id, command.read_at));
+  const Run* run = world.find_run(command.run_id);
+  if (run != nullptr && run->attempt && run->attempt->token == command.token) return NewEvents{};
+  const Stream stream = Stream::run(command.run_id);
+  NewEvents events{{stream, command.span_id, command.token,
+                    RunEvent{LateUsageReported{command.station, command.attempt, command.usage}}}};
+  if (run == nullptr || run->station().status != StationStatus::pending) return events;
+  // One that waits for a time is held at the end of that.
+  if (const auto held = held_at_turn(run->definition(), run->budget, run->used + command.usage)) {
+    events.push_back({stream, {}, 0, StationEvent{*held}});
+  }
   return events;
 }
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "domain/check.h"
+#include "domain/station_turn.h"
 
 namespace signalbox {
 namespace {
@@ -89,10 +90,20 @@ std::shared_ptr<const Run> evolved_run(std::span<const Record> records,
 
 std::shared_ptr<const Run> evolved_failed_run(std::span<const Record> records,
                                               const PipelineDefinition& pipeline) {
+  Usage late;
+  while (!records.empty()) {
+    const auto* reported = event_as<LateUsageReported>(records.back().event);
+    if (reported == nullptr) break;
+    late = late + reported->usage;
+    records = records.first(records.size() - 1);
+  }
   if (records.empty() || event_as<RunFailed>(records.back().event) == nullptr) return nullptr;
-  auto run = evolved_run(records.first(records.size() - 1), pipeline);
+  const auto run = evolved_run(records.first(records.size() - 1), pipeline);
   SIGNALBOX_CHECK(run != nullptr);
-  return run;
+  if (late == Usage{}) return run;
+  Run failed = *run;
+  failed.used = failed.used + late;
+  return std::make_shared<const Run>(std::move(failed));
 }
 
 }  // namespace signalbox

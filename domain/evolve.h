@@ -61,8 +61,8 @@ class EvolvingRun {
 std::shared_ptr<const Run> evolved_run(std::span<const Record> records,
                                        const PipelineDefinition& pipeline);
 
-// Returns the run right before the RunFailed that `records` (as above) end with, or nullptr if they
-// don't end with one.
+// Returns the run right before the RunFailed that `records` (as above) end with, with what was told
+// later of its usage, or nullptr if they don't end with one.
 std::shared_ptr<const Run> evolved_failed_run(std::span<const Record> records,
                                               const PipelineDefinition& pipeline);
 

@@ -223,6 +223,10 @@ void evolve(World&, Run&, const Record&, const StationProgressed&) {}
 void evolve(World&, Run& run, const Record&, const StationUsageReported& event) {
   run.used = run.used + event.usage;
 }
+void evolve(World& world, Run& run, const Record&, const LateUsageReported& event) {
+  run.used = run.used + event.usage;
+  if (held_at_turn(run.definition(), run.budget, run.used)) make_unready(world, run);
+}
 void evolve(World&, Run& run, const Record&, const RunBudgetRaised& event) {
   run.budget = event.budget;
 }
@@ -383,6 +387,10 @@ void evolve_noun(World& world, const Record& record, const RunEvent& noun) {
     return start_run(world, record, *started);
   if (const auto* retried = std::get_if<RunRetried>(&noun))
     return retry_run(world, record, *retried);
+  const bool is_late = std::holds_alternative<LateUsageReported>(noun);
+  if (is_late) world.late_usage.note(record.stream.run_id, record.position);
+  // Of a run that has ended, its records alone have the figures.
+  if (is_late && world.find_run(record.stream.run_id) == nullptr) return;
   evolve_run(world, record, noun);
 }
 void evolve_noun(World& world, const Record& record, const StationEvent& noun) {

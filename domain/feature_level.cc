@@ -25,6 +25,7 @@ constexpr std::array later_events = {
     LevelOfEvent{1003, 1, 2},  // RunnerEvicted
     LevelOfEvent{1004, 1, 2},  // RunnerReadmitted
     LevelOfEvent{106, 2, 2},   // HistoryDropped with the age of failed runs
+    LevelOfEvent{210, 1, 3},   // LateUsageReported
 };
 static_assert(std::max(later_events.back().level, feature_level_of_redactions) ==
               feature_level_newest);

@@ -59,6 +59,12 @@ inline constexpr std::array run_transitions = {
     RunTransition{RunStatus::queued, RunBudgetRaised::tag, RunStatus::queued},
     // The only transition out of a terminal status.
     RunTransition{RunStatus::failed, RunRetried::tag, RunStatus::running},
+    // An attempt of it ended before; a run that is queued has had none.
+    RunTransition{RunStatus::running, LateUsageReported::tag, RunStatus::running},
+    RunTransition{RunStatus::paused, LateUsageReported::tag, RunStatus::paused},
+    RunTransition{RunStatus::succeeded, LateUsageReported::tag, RunStatus::succeeded},
+    RunTransition{RunStatus::failed, LateUsageReported::tag, RunStatus::failed},
+    RunTransition{RunStatus::canceled, LateUsageReported::tag, RunStatus::canceled},
 };
 
 // Returns the status after the event of this number, or nullopt if the table has no such pair.

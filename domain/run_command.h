@@ -79,6 +79,7 @@ BOOST_DESCRIBE_STRUCT(ResumeRun, (), (run_id, reason, decision, budget, station,
 struct FailedRun {
   std::shared_ptr<const Run> run;  // nullptr: there are no such records
   Position failed_at = 0;          // position of its RunFailed
+  Position read_at = 0;            // of the log when they were read
 };
 
 // Reopens a failed run at the station that failed.
@@ -92,6 +93,7 @@ struct RetryRun {
   // an EndedRun of it. nullptr: there are no such records.
   std::shared_ptr<const Run> failed;
   Position failed_at = 0;  // position of its RunFailed
+  Position read_at = 0;    // of the log when they were read
 };
 BOOST_DESCRIBE_STRUCT(RetryRun, (), (run_id, reason, max_retries, strategy))
 
@@ -105,6 +107,18 @@ struct ConfirmCancel {
   std::vector<std::int32_t> escaped_pids = {};
   bool unconfirmed = false;  // the executor didn't confirm the end of the job
   Usage usage = {};          // what the job used up until its end, valid
+};
+
+// Reports what an attempt has used up that ended without a word about it. The records of its run
+// were read for this: they have the attempt and its end, and no usage of it.
+struct NoteLateUsage {
+  RunId run_id{};
+  std::string station;
+  std::uint32_t attempt = 1;
+  Token token = 0;  // of the attempt
+  Uuid span_id{};   // of the attempt
+  Usage usage = {};
+  Position read_at = 0;  // of the log when the records were read
 };
 
 }  // namespace signalbox

@@ -138,8 +138,23 @@ BOOST_DESCRIBE_STRUCT(RunRetried, (),
                        request_digest, pipeline_digest, pipeline, run_root, repository, base,
                        budget, used, max_retries, resume_ref, previous, attempts, machine))
 
-using RunEvents = std::variant<RunStarted, RunSucceeded, RunFailed, RunCancelRequested, RunCanceled,
-                               RunPaused, RunResumed, RunBudgetRaised, RunRetried>;
+// What an attempt of the run has used up, which was told only after the attempt had ended, such as
+// by a runner that was away for longer than its lease. Happens to a run that has ended, too, and
+// changes nothing but the figures. The record's cause is the attempt's token, and its span that of
+// the attempt. At most one for each attempt, and none if its end came with StationUsageReported.
+struct LateUsageReported {
+  static constexpr EventTag tag{210, 1, "LateUsageReported"};
+  KeptText station;
+  std::uint32_t attempt = 1;
+  Usage usage;
+
+  friend bool operator==(const LateUsageReported&, const LateUsageReported&) = default;
+};
+BOOST_DESCRIBE_STRUCT(LateUsageReported, (), (station, attempt, usage))
+
+using RunEvents =
+    std::variant<RunStarted, RunSucceeded, RunFailed, RunCancelRequested, RunCanceled, RunPaused,
+                 RunResumed, RunBudgetRaised, RunRetried, LateUsageReported>;
 using RunEvent = OneOf<RunEvents>;
 
 }  // namespace signalbox

@@ -128,6 +128,13 @@ Rejection run_not_failed(const RunId& id, RunStatus status) {
   return rejection;
 }
 
+Decided<void> require_latest_usage(const World& world, const RunId& run_id, Position read_at) {
+  if (!world.late_usage.is_newer(run_id, read_at)) return {};
+  return reject(ErrorCode::OVERLOADED,
+                "what an attempt has used up was recorded a moment ago: repeat the command",
+                {{"run_id", to_string(run_id)}}, {"signalbox run get " + to_string(run_id)});
+}
+
 std::unique_ptr<Run> retried_run(const Record& record, const RunRetried& event,
                                  std::shared_ptr<const PipelineDefinition> pipeline) {
   auto run = std::make_unique<Run>();
@@ -188,6 +195,7 @@ Decided<NewEvents> decide(const World& world, const RetryRun& command, const Now
   const auto found = TRY(failed_run(world, command));
   const Run& run = *found;
   const auto strategy = TRY(first_strategy(run, command.strategy));
+  if (command.failed != nullptr) TRY(require_latest_usage(world, run.id, command.read_at));
 
   return reopen(world, run, command.failed_at,
                 {command.reason.value_or(""), strategy, command.max_retries});

@@ -28,6 +28,11 @@ struct RetryOptions {
 // its RunFailed at `failed_at`.
 NewEvents reopen(const World& world, const Run& failed, Position failed_at, RetryOptions options);
 
+// Checks what was read of the records of `run_id` when the log was at `read_at`. OVERLOADED if the
+// usage of an attempt may have been told late since then: the records lack it, and are to be read
+// again.
+Decided<void> require_latest_usage(const World& world, const RunId& run_id, Position read_at);
+
 // Returns CARD_BUSY for the retry of a run that belongs, or belonged, to a card of this status. It
 // is the card that is retried: with another run, or, if only the push failed, with this one.
 Rejection run_is_of_card(const RunId& id, const CardId& card_id, CardStatus status);

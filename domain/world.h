@@ -23,6 +23,7 @@
 #include "domain/lock.h"
 #include "domain/project.h"
 #include "domain/ready_stations.h"
+#include "domain/recent_late_usage.h"
 #include "domain/remembered.h"
 #include "domain/run.h"
 #include "domain/runner.h"
@@ -92,6 +93,7 @@ struct World {
   ServerState server;
   boost::unordered_flat_map<RunId, std::unique_ptr<Run>, UuidHash> runs;
   Remembered<RunId, EndedRun, UuidHash> ended_runs{limits::remembered_ended_runs_max};
+  RecentLateUsage late_usage;   // no part of the encoded state
   Position forgotten_keys = 0;  // end of the latest forgotten run with an idempotency key, or 0
   Remembered<std::string, RememberedCommand> commands{limits::remembered_commands_max};
   boost::unordered_flat_map<Digest, PinnedPipeline, DigestHash> pipelines;

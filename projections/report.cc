@@ -72,6 +72,15 @@ struct ReportMeter::RecordVisitor {
     add_usage(report().usage, event.usage);
     meter.note_change(record, 0, 0, static_cast<std::int64_t>(event.usage.cost_microusd));
   }
+  // Counts in the period in which it was told. An attempt whose end came without its usage was
+  // lost, unless its run was canceled.
+  void operator()(const LateUsageReported& event) const {
+    Tally& tally = meter.tally_of(record);
+    add_usage(tally.used, event.usage);
+    add_usage(report().usage, event.usage);
+    if (tally.end != End::canceled) add_usage(report().usage_of_failed, event.usage);
+    meter.note_change(record, 0, 0, static_cast<std::int64_t>(event.usage.cost_microusd));
+  }
   void operator()(const StationSucceeded&) const { succeed(); }
   void operator()(const StationResultHeld&) const { succeed(); }
   void operator()(const StationAttemptFailed& event) const {

@@ -72,6 +72,7 @@ struct ApplyToRunRow {
   void operator()(const StationApprovalGiven&) const { stop_waiting(row); }
   void operator()(const StationResultHeld&) const {}  // it waits already
   void operator()(const StationUsageReported&) const {}
+  void operator()(const LateUsageReported&) const {}
   void operator()(const RunBudgetRaised&) const {}
   void advance() const {
     stop_waiting(row);

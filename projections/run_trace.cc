@@ -23,6 +23,12 @@ void add_number(SpanAttributes& attributes, const char* key, Number value) {
   if (value != 0) attributes.emplace_back(key, static_cast<std::int64_t>(value));
 }
 
+void add_usage(SpanAttributes& attributes, const Usage& usage) {
+  add_number(attributes, "signalbox.usage.cost_microusd", usage.cost_microusd);
+  add_number(attributes, "signalbox.usage.tokens", usage.tokens);
+  add_number(attributes, "signalbox.usage.turns", usage.turns);
+}
+
 std::string error_message(const std::string& code, const std::string& message) {
   return message.empty() ? code : code + ": " + message;
 }
@@ -97,10 +103,7 @@ class RunTrace::RecordVisitor {
   void operator()(const StationCanceled&) { end_attempt("canceled", SpanStatus::unset, {}); }
   void operator()(const StationUsageReported& event) {
     if (!trace_.attempt_) return;
-    SpanAttributes& attributes = trace_.attempt_->attributes;
-    add_number(attributes, "signalbox.usage.cost_microusd", event.usage.cost_microusd);
-    add_number(attributes, "signalbox.usage.tokens", event.usage.tokens);
-    add_number(attributes, "signalbox.usage.turns", event.usage.turns);
+    add_usage(trace_.attempt_->attributes, event.usage);
   }
 
   void operator()(const StationSubmitIntended& event) {
@@ -154,6 +157,13 @@ class RunTrace::RecordVisitor {
   void operator()(const StationResultHeld& event) {
     add_result(event.result);
     end_attempt("succeeded", SpanStatus::ok, {});
+  }
+  // The attempt's span has ended, and may have been sent.
+  void operator()(const LateUsageReported& event) {
+    SpanAttributes attributes{{"signalbox.station", event.station},
+                              {"signalbox.attempt", std::int64_t{event.attempt}}};
+    add_usage(attributes, event.usage);
+    at_run(event, std::move(attributes));
   }
   void operator()(const StationReady& event) {
     at_run(event, {{"signalbox.station", event.station}});

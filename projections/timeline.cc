@@ -92,6 +92,14 @@ class TimelineFold {
     attempt().usage = event.usage;
     timeline_.used = timeline_.used + event.usage;
   }
+  void operator()(const LateUsageReported& event) {
+    timeline_.used = timeline_.used + event.usage;
+    for (TimelineStation& station : timeline_.stations) {
+      for (TimelineAttempt& attempt : station.attempts) {
+        if (attempt.token == record_->cause) attempt.usage = event.usage;
+      }
+    }
+  }
   void operator()(const StationHeld& event) {
     wait(event.reason, 0);
     station().waiting_note = event.note;

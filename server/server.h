@@ -243,6 +243,8 @@ class Server {
   // Sets clock_timer_ to the next deadline.
   void arm_clock_timer();
   void set_job_pauses(std::vector<JobPause> pauses);
+  // Records what a job has used up whose attempt had ended; logs if it can't.
+  void note_usage(const Job& job, const Usage& usage);
   // Looks at the runners' leases, now and each second.
   void wire_runners();
   // Refuse what waits for callers whose tokens have ended, and close their subscriptions.

@@ -4,6 +4,8 @@
 #include "domain/nanoseconds.h"
 #include "server/followers/recorded_run.h"
 #include "server/git/unsaved_work.h"
+#include "server/platform/logging.h"
+#include "server/rpc/late_usage.h"
 #include "server/rpc/methods/families.h"
 #include "server/server.h"
 
@@ -31,6 +33,18 @@ void Server::wire_runners() {
     runner_outputs_.wait(job_id, clock_.monotonic_ns() + limits::runner_output_ms_max * ns_per_ms,
                          then);
   };
+}
+
+void Server::note_usage(const Job& job, const Usage& usage) {
+  record_late_usage(
+      api_, {job.run_id, job.id, job.machine, usage},
+      [this, job](const Decided<LateUsageOutcome>& outcome) {
+        if (outcome && *outcome != LateUsageOutcome::unknown) return;
+        log_about(
+            logger_, spdlog::level::warn, {job.run_id, job.definition.name, job.span_id, job.token},
+            "what job " + job.id + " has used up isn't recorded: " +
+                (outcome ? "its records were dropped" : std::string(outcome.error().message)));
+      });
 }
 
 std::shared_ptr<RunnerParts> Server::runner_parts() {

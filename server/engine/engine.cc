@@ -129,6 +129,7 @@ void Engine::lead(std::int64_t recorded_min_ns) {
 
 World Engine::exchange_world(World world) {
   SIGNALBOX_CHECK(world.position == world_.position);
+  world.late_usage = world_.late_usage;
   return std::exchange(world_, std::move(world));
 }
 
@@ -223,6 +224,14 @@ void Engine::release(Position through, Durability durability) {
   }
 }
 
+void Engine::roll_back(const std::string& why) {
+  RecentLateUsage late_usage = std::move(world_.late_usage);
+  world_ = hooks_.roll_back(why);
+  SIGNALBOX_CHECK(world_.position == durable_);
+  late_usage.roll_back(durable_);
+  world_.late_usage = std::move(late_usage);
+}
+
 void Engine::on_committed(CommitOutcome outcome) {
   committing_ = false;
   switch (outcome.result.status) {
@@ -242,8 +251,7 @@ void Engine::on_committed(CommitOutcome outcome) {
       storage_full_because_ = outcome.result.message;
       gathered_.clear();
       special_.reset();
-      world_ = hooks_.roll_back(outcome.result.message);
-      SIGNALBOX_CHECK(world_.position == durable_);
+      roll_back(outcome.result.message);
       // Removed before the calls: what an action registers anew depends on the rolled-back world.
       for (const Waiting& each : std::exchange(waiting_, {})) {
         each.action(Durability::storage_full);

@@ -213,6 +213,7 @@ class Engine {
   // Decides `command`, unless its events can't be written now.
   [[nodiscard]] Decided<NewEvents> decide_now(const Command& command, const Now& now) const;
   void gather(Commit records);
+  void roll_back(const std::string& why);
   void release(Position through, Durability durability);
 
   World world_;

@@ -53,6 +53,7 @@ struct LevelOf {
   std::optional<level_enum> operator()(const RunPaused&) const { return level_enum::info; }
   std::optional<level_enum> operator()(const RunResumed&) const { return level_enum::info; }
   std::optional<level_enum> operator()(const RunRetried&) const { return level_enum::info; }
+  std::optional<level_enum> operator()(const LateUsageReported&) const { return level_enum::info; }
   std::optional<level_enum> operator()(const StationClaimed&) const { return level_enum::debug; }
   std::optional<level_enum> operator()(const StationSucceeded&) const { return level_enum::debug; }
   std::optional<level_enum> operator()(const StationAttemptFailed& event) const {
@@ -124,6 +125,9 @@ struct TextOf {
   }
   EventLine operator()(const RunRetried& event) const {
     return {{}, and_reason("run retried by " + record.actor, event.reason), event.station};
+  }
+  EventLine operator()(const LateUsageReported& event) const {
+    return {{}, attempt_text(event.attempt, "had used what was told only now"), event.station};
   }
   EventLine operator()(const StationClaimed& event) const {
     return {{}, attempt_text(event.attempt, "started, by " + event.worker), event.station};

@@ -52,12 +52,16 @@ std::string commit_in(const AttemptResult& result, const std::string& field) {
 }  // namespace
 
 Stored<FailedRun> read_failed_run(const EventLog& log, const RunIndex& index, const RunRow& row) {
+  FailedRun failed;
+  failed.read_at = index.applied();
   const auto pipeline = TRY(index.find_pipeline(row.pipeline_digest));
   const auto positions = TRY(index.run_positions(row.run_id));
   const auto records = TRY(read_records(log, positions));
-  FailedRun failed;
   if (pipeline) failed.run = evolved_failed_run(records, *pipeline);
-  failed.failed_at = records.empty() ? 0 : records.back().position;
+  const auto failure = std::find_if(records.rbegin(), records.rend(), [](const Record& record) {
+    return event_as<RunFailed>(record.event) != nullptr;
+  });
+  if (failure != records.rend()) failed.failed_at = failure->position;
   return failed;
 }
 

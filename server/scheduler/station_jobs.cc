@@ -48,9 +48,10 @@ CompleteStation completion_of(const Job& job, const JobResult& result) {
   return command;
 }
 
-// Returns the end of an attempt whose result can't be recorded.
-CompleteStation refused_completion(const Job& job, const Rejection& why) {
+// Returns the end of an attempt whose result can't be recorded. What it used up can, if anything.
+CompleteStation refused_completion(const Job& job, const JobResult& refused, const Rejection& why) {
   JobResult result;
+  if (validate(refused.usage)) result.usage = refused.usage;
   result.failure = {Outcome::failed, ErrorClass::terminal, "RESULT_REFUSED",
                     std::string(utf8_prefix("its result can't be recorded: " + why.message,
                                             limits::reason_bytes_max))};
@@ -317,13 +318,19 @@ void StationJobs::on_submitted(const Job& job, const std::string& external_ref) 
 void StationJobs::on_finished(const Job& job, const JobResult& result) {
   if (engine_.holds_deadlines()) return;  // adopt() tracks it again when the log takes it
   release_slot(job.id);
+  if (!end_attempt(job, result) && settings_.note_late_usage) {
+    settings_.note_late_usage(job, result.usage);
+  }
+}
+
+bool StationJobs::end_attempt(const Job& job, const JobResult& result) {
   const bool overdue = overdue_.erase(job.id) > 0;
   auto transaction = engine_.begin(by_the_service);
   const Run* run = engine_.world().find_run(job.run_id);
   if (run != nullptr && run->cancel_requested) {
-    (void)transaction.apply(ConfirmCancel{job.run_id, job.token, result.escaped_pids,
-                                          result.cancel_unconfirmed, result.usage});
-    return;
+    const auto events = transaction.apply(ConfirmCancel{job.run_id, job.token, result.escaped_pids,
+                                                        result.cancel_unconfirmed, result.usage});
+    return events.value_or(0) > 0;
   }
   CompleteStation completion = completion_of(job, result);
   // Nobody has canceled the run: only the machine of its job ended that, such as a runner that was
@@ -344,10 +351,10 @@ void StationJobs::on_finished(const Job& job, const JobResult& result) {
             : "its supervisor didn't end it in time; the watchdog did";
   }
   const auto applied = transaction.apply(completion);
-  if (applied) return;
+  if (applied) return true;
   trouble_(job, "its result was refused: " + applied.error().message);
   // Without an end the attempt would wait for ever. One that has ended meanwhile refuses this, too.
-  (void)transaction.apply(refused_completion(job, applied.error()));
+  return transaction.apply(refused_completion(job, result, applied.error())).has_value();
 }
 
 }  // namespace signalbox

@@ -42,6 +42,9 @@ class StationJobs {
     FindRunners runners = nullptr;     // nullptr: there are none
     // No job is executed: the places of all jobs are the service's own.
     bool is_forecast = false;
+    // Records what a job has used up whose attempt had ended. Called outside of a transaction.
+    // nullptr: that isn't recorded.
+    std::function<void(const Job& job, const Usage& usage)> note_late_usage = nullptr;
   };
   using MakeRunner = std::function<std::unique_ptr<JobRunner>(JobReports reports)>;
 
@@ -92,6 +95,8 @@ class StationJobs {
   [[nodiscard]] bool has_slot(ExecutorKind queue) const;
   void on_submitted(const Job& job, const std::string& external_ref);
   void on_finished(const Job& job, const JobResult& result);
+  // Records the end of the job's attempt. Returns false if that had ended before.
+  bool end_attempt(const Job& job, const JobResult& result);
 
   Engine& engine_;
   IdSource& ids_;

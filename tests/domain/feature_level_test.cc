@@ -18,6 +18,7 @@ TEST(FeatureLevel, IsThatOfTheRelease) {  // K9
   EXPECT_EQ(feature_level_of(RunnerUndrained::tag), 2);
   EXPECT_EQ(feature_level_of(RunnerEvicted::tag), 2);
   EXPECT_EQ(feature_level_of(RunnerReadmitted::tag), 2);
+  EXPECT_EQ(feature_level_of(LateUsageReported::tag), 3);
 }
 
 TEST(FeatureLevel, IsThatOfTheVersion) {

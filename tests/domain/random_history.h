@@ -15,6 +15,7 @@
 #include "domain/decide.h"
 #include "domain/evolve.h"
 #include "domain/placement.h"
+#include "tests/domain/random_records.h"
 
 namespace signalbox {
 
@@ -171,7 +172,9 @@ class RandomHistory {
                                 run != nullptr && run->attempt ? run->attempt->timer_origin() : 0,
                                 5000};
         }
-        if (step.choice % 5 == 4) return runner_command(step);
+        if (step.choice % 5 == 4) {
+          return step.which % 3 == 2 ? Command{late_usage(step)} : runner_command(step);
+        }
         return ExpireLease{run_id, token,
                            run != nullptr && run->attempt ? run->attempt->lease_renewed_at : 0};
       }
@@ -197,15 +200,19 @@ class RandomHistory {
     command.run_id = run_of(step);
     if (step.choice % 4 == 0) command.max_retries = 1;
     if (step.choice % 5 == 0) command.strategy = Strategy::simplified;
-    std::vector<Record> of_run;
-    for (const Record& record : records) {
-      if (record.stream == Stream::run(command.run_id)) of_run.push_back(record);
-    }
+    const std::vector<Record> of_run = records_of(records, command.run_id);
     if (of_run.empty()) return command;
     const Digest& digest = event_as<RunStarted>(of_run.front().event)->pipeline_digest;
     command.failed =
         evolved_failed_run(of_run, random_history_pipelines().at(digest.bytes[0] - std::size_t{1}));
-    command.failed_at = of_run.back().position;
+    command.failed_at = failed_at_in(of_run);
+    command.read_at = world.position;
+    return command;
+  }
+  [[nodiscard]] NoteLateUsage late_usage(const Step& step) const {
+    NoteLateUsage command =
+        late_usage_of(records_of(records, run_of(step)), {0, 0, 1 + step.choice % 3});
+    command.read_at = world.position;
     return command;
   }
   [[nodiscard]] ResumeRun resume(const Step& step) const {

@@ -191,6 +191,25 @@ TEST_F(RunTraceTest, NoSpanEndsBeforeItBegan) {
   for (const TraceSpan& span : ended()) EXPECT_EQ(span.ended_at_ns, span.started_at_ns);
 }
 
+// The attempt's span may have been sent.
+TEST_F(RunTraceTest, UsageThatIsToldLateIsAnEventOfTheRun) {  // R7
+  begin();
+  add(claimed("plan"), 1);
+  fail_attempt("JOB_LOST");
+  add(RunEvent{LateUsageReported{"plan", 1, {5, 6, 7}}}, 1);
+  add(StationEvent{StationReady{"plan"}});
+  add(claimed("plan", 2), 2);
+  add(succeeded("plan", 2));
+  add(run_succeeded());
+  const auto before = ended();
+  const auto& events = before.back().events;
+  EXPECT_TRUE(std::any_of(events.begin(), events.end(),
+                          [](const auto& event) { return event.name == "LateUsageReported"; }));
+  EXPECT_EQ(attribute(before[1], "signalbox.usage.tokens"), "none") << "it is of another attempt";
+  add(RunEvent{LateUsageReported{"plan", 2, {5, 6, 7}}}, 2);
+  EXPECT_EQ(ended(), before) << "the run's span has been sent";
+}
+
 TEST_F(RunTraceTest, HeartbeatsMakeNoDifference) {
   begin();
   add(claimed("plan"), 1);

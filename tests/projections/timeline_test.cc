@@ -225,6 +225,31 @@ TEST_F(TimelineTest, OfACancelBeforeAnythingBegan) {
   EXPECT_EQ(all.cancel->reason, "enough");
 }
 
+TEST_F(TimelineTest, OfAnAttemptWhoseUsageIsToldAfterItsRunHasEnded) {  // A5
+  happens(started(pipeline));
+  happens(claimed("a"));
+  happens(StationEvent{StationAttemptFailed{
+      "a", 1, {Outcome::failed, ErrorClass::lost, "JOB_LOST", ""}, {}, 5, Strategy::original}});
+  happens(StationEvent{StationReady{"a"}});
+  happens(claimed("a", 2));
+  happens(StationEvent{StationUsageReported{"a", 2, {1, 1, 1}}});
+  happens(StationEvent{StationCanceled{"a"}});
+  happens(RunEvent{RunCanceled{"enough"}});
+  happens(RunEvent{LateUsageReported{"a", 1, {5, 6, 7}}});
+  records.back().cause = 2;
+  const RunTimeline all = timeline();
+  EXPECT_EQ(all.used, (Usage{6, 7, 8}));
+  EXPECT_EQ(all.stations[0].attempts.at(0).usage, (Usage{5, 6, 7}));
+  EXPECT_EQ(all.stations[0].attempts.at(1).usage, (Usage{1, 1, 1}));
+  EXPECT_EQ(all.status, RunStatus::canceled);
+  EXPECT_EQ(all.ended_at_ns, 800);
+  MemoryTable table;
+  RunIndex index(table);
+  ASSERT_TRUE(index.apply(records).has_value());
+  EXPECT_EQ(index.find(run).value()->status, RunStatus::canceled);
+  EXPECT_EQ(index.run_positions(run).value().size(), 9u);
+}
+
 TEST_F(TimelineTest, IsReadFromTheLogWhereTheIndexSays) {
   happens(started(pipeline));
   happens(claimed("a"));

@@ -181,6 +181,52 @@ command = ["sh", "-c", "echo )"
   }
 }
 
+// To remove the files of a job under way would break it, and a run that a retention has dropped
+// can't be rebuilt.
+TEST_F(RedactionTest, AdvisesOfEachFileWhatWorks) {  // G17
+  std::ofstream(pipeline()) << R"(
+name = "prints"
+[[station]]
+name = "print"
+executor = "process"
+command = ["sh", "-c", "echo )"
+                            << secret
+                            << R"( > \"$SIGNALBOX_ARTIFACTS_DIR/kept.txt\"; echo begun > )"
+                            << at("begun") << "; while [ ! -e " << at("go")
+                            << R"( ]; do sleep 0.02; done"]
+)";
+  run_id_ = start_run("print " + secret);
+  await([&] { return fs::exists(at("begun")); });
+  const fs::path dropped = server_.data() / "runs" / "0190a0a0-0000-7000-8000-000000000001";
+  fs::create_directories(dropped);
+  write_text(dropped / "goal.md", secret + "\n");
+  position_ = json::serialize(events(run_id_, "RunStarted").front().at("position"));
+  const json::object report = result(redact_words());
+  std::ofstream(at("go")).put('\n');
+  await_status(run_id_, "succeeded");
+  std::size_t in_progress = 0;
+  bool has_dropped = false;
+  for (const json::value& each : report.at("remaining").as_array()) {
+    const json::object& place = each.as_object();
+    if (!place.contains("file")) continue;
+    const std::string file = text(place, "file");
+    const std::string commands = json::serialize(place.at("commands"));
+    if (file.find(run_id_) != std::string::npos) {
+      ++in_progress;
+      EXPECT_EQ(commands, "[]") << file;
+      EXPECT_NE(text(place, "stays").find("job " + run_id_ + "-print-1 is in progress"),
+                std::string::npos)
+          << json::serialize(place);
+    }
+    if (file != dropped / "goal.md") continue;
+    has_dropped = true;
+    EXPECT_NE(commands.find("rm -- "), std::string::npos) << commands;
+    EXPECT_EQ(commands.find("artifacts rebuild"), std::string::npos) << commands;
+  }
+  EXPECT_GT(in_progress, 0U) << json::serialize(report);
+  EXPECT_TRUE(has_dropped) << json::serialize(report);
+}
+
 TEST_F(RedactionTest, RefusesWhatItCantDo) {
   start_run_with_secret();
   // A server is running, and can't be reached: it would redact the record itself.

@@ -65,6 +65,29 @@ TEST_F(RunnerTest, ALateResultOfALostRunnerChangesNothing) {  // N5
   EXPECT_NE(events_of(id).find("code=JOB_LOST"), std::string::npos) << events_of(id);
 }
 
+// Whether it had ended when its runner came back, or is ended then.
+TEST_F(RunnerTest, WhatTheJobOfALostRunnerHasUsedUpCounts) {  // A5, N5
+  const std::string declared =
+      R"(echo '{"outcome":"succeeded","usage":{"cost_microusd":1000,"tokens":10,"turns":1}}')"
+      R"( > "$SIGNALBOX_ARTIFACTS_DIR/result.new"; )"
+      R"(mv "$SIGNALBOX_ARTIFACTS_DIR/result.new" "$SIGNALBOX_ARTIFACTS_DIR/result.json"; )";
+  RunnerProcess& runner = start_runner("one", {"--labels", "gpu"}, "5s");
+  const std::string id = start_run(declared + counted(), "\"gpu\"", quick_retry);
+  ASSERT_TRUE(eventually([&] { return executions() == 1; })) << runner.log();
+  runner.send(SIGSTOP);
+  ASSERT_TRUE(eventually([&] { return !id_of("one", "lost").empty(); }));
+  ASSERT_TRUE(eventually([&] { return why(id).find("no_runner") != std::string::npos; }));
+  runner.send(SIGCONT);
+  ASSERT_TRUE(eventually([&] { return executions() == 2; })) << runner.log();
+  let_go();
+  expect_success(id);
+  const auto used = [&] { return detail(id).at("run").at("used").at("tokens").to_number<int>(); };
+  EXPECT_TRUE(eventually([&] { return used() == 20; })) << events_of(id) << runner.log();
+  EXPECT_NE(events_of(id).find("LateUsageReported"), std::string::npos) << events_of(id);
+  EXPECT_NE(runner.log().find("what the job has used up is recorded"), std::string::npos)
+      << runner.log();
+}
+
 TEST_F(RunnerTest, ANewAttemptBeginsOnlyAfterTheOldOnesJobHasEndedThere) {  // N5
   RunnerProcess& runner = start_runner("one", {"--labels", "gpu"}, "5s");
   const std::string id = start_run(

@@ -86,6 +86,18 @@ TEST_F(TraceSourceTest, SoManyRunsAreKeptAndTheSpansOfOthersAreTheSame) {  // R7
   }
 }
 
+// Nothing would end the trace that began with it.
+TEST_F(TraceSourceTest, UsageThatIsToldAfterTheEndOfItsRunBeginsNoTrace) {  // R7, P8
+  const std::string run = start_one();
+  const std::string token = claim(run);
+  const Position claimed_at = engine.world().find_run(*parse_uuid(run))->attempt->token;
+  complete(run, token);
+  const Position end = next(0).through;
+  take(NoteLateUsage{*parse_uuid(run), "implement", 1, claimed_at, {}, {5, 6, 7}, log.tail()});
+  EXPECT_TRUE(next(end).spans.empty());
+  EXPECT_EQ(next(end).through, log.tail());
+}
+
 TEST_F(TraceSourceTest, ABatchHasSoManyBytes) {  // R7, P8
   boost::json::object labels;
   for (std::size_t label = 0; label < limits::labels_max; ++label) {

@@ -102,6 +102,12 @@ void RegisterAudit::read(const Record& record) {
     if (!first_word) wrong(record, "it comes with the end of the run");
     return retry(record, place->second, *retried);
   }
+  if (event_as<LateUsageReported>(record.event) != nullptr) {
+    const auto intent = std::find_if(intents_.begin(), intents_.end(),
+                                     [&](const auto& each) { return each.second == record.cause; });
+    if (intent == intents_.end()) return wrong(record, "that attempt had no job");
+    return turns_.read_late_usage(record, place->second, intent->first);
+  }
   if (place->second.terminal) return wrong(record, "its run had ended");
   read_run(record, place->second);
 }

@@ -159,7 +159,7 @@ void RunnerClient::on_sent(const Reply& reply) {
   environment_.expect(reply.code.empty() || reply.code == "GAVE_UP",
                       "a runner's result was refused: " + reply.code);
   if (!reply.code.empty()) return later(between(20, 200), &RunnerClient::send);
-  jobs_->note_sent(sending_->job_id);
+  jobs_->note_sent(sending_->job_id, reply.result.at("taken").as_bool());
   sending_.reset();
   later(between(20, 200), &RunnerClient::deliver);
 }

@@ -156,7 +156,10 @@ SimulatedServer::SimulatedServer(Environment& environment, SimulatedDisk& disk,
            .jobs_max = jobs_max,
            .runners = RunnerClient::is_in(environment.seed)
                           ? FindRunners([this] { return runners_.offers(); })
-                          : nullptr}) {
+                          : nullptr,
+           .note_late_usage = [this](const Job& job, const Usage& used) {
+             note_usage(job, used);
+           }}) {
   if (site != nullptr) {
     const auto done = [this](CommitOutcome outcome) { engine_.on_committed(std::move(outcome)); };
     seat_ = std::make_unique<SimulatedSeat>(environment, *site, disk.log(), owner, done);

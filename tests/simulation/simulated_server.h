@@ -127,6 +127,7 @@ class SimulatedServer {
   void turn();
   void wait_for_time();
   void add_runners(RunnerParts& parts);
+  void note_usage(const Job& job, const Usage& usage);
   void sweep_runners();
   // What follows is in simulated_server_cell.cc.
   void stand_by();

@@ -1,4 +1,5 @@
 // The runners of a simulated service: as in server/server_runners.cc.
+#include "server/rpc/late_usage.h"
 #include "server/rpc/methods/families.h"
 #include "tests/simulation/simulated_server.h"
 
@@ -12,6 +13,13 @@ void SimulatedServer::add_runners(RunnerParts& parts) {
   parts.key = "key of runners";
   parts.look_again = [this](const std::string& job_id) { jobs_.look_again(job_id); };
   parts.offers_changed = [this] { schedule_turn(); };
+}
+
+void SimulatedServer::note_usage(const Job& job, const Usage& usage) {
+  record_late_usage(api_, {job.run_id, job.id, job.machine, usage},
+                    [this, id = job.id](const Decided<LateUsageOutcome>& outcome) {
+                      if (!outcome) environment_.note("the usage of " + id + " isn't recorded");
+                    });
 }
 
 void SimulatedServer::sweep_runners() {

@@ -113,9 +113,19 @@ void TurnAudit::read_usage(const Record& record, AuditedRun& run,
     job_usages_[run.job_id] = reported.usage;
   }
   run.usage_of = run.holder;
+  told_.insert(run.holder);
   run.used.cost_microusd += reported.usage.cost_microusd;
   run.used.tokens += reported.usage.tokens;
   run.used.turns += reported.usage.turns;
+}
+
+// A5: late, but once.
+void TurnAudit::read_late_usage(const Record& record, AuditedRun& run, const std::string& job_id) {
+  const Usage& usage = event_as<LateUsageReported>(record.event)->usage;
+  if (run.holder == record.cause) wrong(record, "its attempt is under way");
+  if (!told_.insert(record.cause).second) wrong(record, "for the second time");
+  job_usages_[job_id] = usage;
+  run.used = run.used + usage;
 }
 
 void TurnAudit::read_request(const Record& record, AuditedRun& run,

@@ -21,6 +21,8 @@ class TurnAudit {
   void end(const Record& record, AuditedRun& run);
   // Audits an event of an open run. Returns true if it is one of those audited here.
   bool read(const Record& record, AuditedRun& run);
+  // Audits a LateUsageReported of the attempt with this job; the run may have ended.
+  void read_late_usage(const Record& record, AuditedRun& run, const std::string& job_id);
   // Audits the retry of a run that isn't open.
   void retry(const Record& record, AuditedRun& run, const RunRetried& retried);
 
@@ -47,6 +49,7 @@ class TurnAudit {
   Environment& environment_;
   const CommandBook& book_;
   std::set<std::string> decided_by_;  // ids of commands
+  std::set<Token> told_;              // attempts whose usage is in the register
   std::map<std::string, Usage> job_usages_;
   std::set<std::string> blamed_jobs_;
 };

@@ -124,8 +124,16 @@ void RunnerJobs::end(Taken& taken) {
   track(taken);  // what isn't followed can't be ended
 }
 
+// The service may have had the result, and have lost it before that was in its log: then it has
+// ended the attempt without knowing what the job used up. So that is told once more in any case.
+bool RunnerJobs::is_to_be_sent(const Taken& taken) {
+  if (!taken.result) return false;
+  if (!taken.is_unwanted) return !taken.is_sent;
+  return !taken.is_told && taken.result->usage != Usage{};
+}
+
 bool RunnerJobs::forget_if_over(const std::string& job_id, Taken& taken) {
-  if (!taken.is_unwanted || !taken.result) return false;
+  if (!taken.is_unwanted || !taken.result || is_to_be_sent(taken)) return false;
   const auto forgotten = orders_.forget(job_id);
   if (!forgotten) log_("job " + job_id + " isn't forgotten: " + message_of(forgotten.error()));
   ++done_;
@@ -150,7 +158,11 @@ void RunnerJobs::apply(const RunnerAnswer& answer, const std::vector<RunnerJobRe
     if (place == jobs_.end()) continue;
     place->second.is_unwanted = true;
     end(place->second);
-    if (forget_if_over(job_id, place->second)) jobs_.erase(place);
+    if (forget_if_over(job_id, place->second)) {
+      jobs_.erase(place);
+    } else {
+      ended_.notify_one();
+    }
   }
   for (const std::string& job_id : answer.results_wanted) {
     const auto place = jobs_.find(job_id);
@@ -189,13 +201,13 @@ std::size_t RunnerJobs::done() const {
 
 std::optional<EndedJob> RunnerJobs::take_ended(Clock::time_point& next) {
   for (auto& [job_id, taken] : jobs_) {
-    if (!taken.result || taken.is_sent || taken.is_sending || taken.is_unwanted) continue;
+    if (taken.is_sending || !is_to_be_sent(taken)) continue;
     if (taken.send_at > Clock::now()) {
       next = std::min(next, taken.send_at);
       continue;
     }
     taken.is_sending = true;
-    return EndedJob{job_id, taken.external_ref, *taken.result};
+    return EndedJob{job_id, taken.external_ref, *taken.result, taken.is_unwanted};
   }
   return std::nullopt;
 }
@@ -220,12 +232,18 @@ std::optional<EndedJob> RunnerJobs::wait_for_ended() {
   return std::nullopt;
 }
 
-void RunnerJobs::note_sent(const std::string& job_id) {
+void RunnerJobs::note_sent(const std::string& job_id, bool taken) {
   const std::lock_guard lock(mutex_);
   const auto place = jobs_.find(job_id);
   if (place == jobs_.end()) return;
   place->second.is_sending = false;
   place->second.is_sent = true;
+  place->second.is_told = !taken;
+  if (forget_if_over(job_id, place->second)) {
+    jobs_.erase(place);
+  } else {
+    ended_.notify_one();  // it may have become unwanted meanwhile
+  }
 }
 
 void RunnerJobs::send_again(const std::string& job_id) {

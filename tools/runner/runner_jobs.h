@@ -18,11 +18,13 @@
 
 namespace signalbox {
 
-// A job that has ended and whose result the service doesn't have yet.
+// A job that has ended and whose result the service doesn't have yet, or of whose result it only
+// takes what the job has used up.
 struct EndedJob {
   std::string job_id;
   std::string external_ref;
   JobResult result;
+  bool is_unwanted = false;  // only its usage is to be sent
 };
 
 // Any thread.
@@ -62,8 +64,9 @@ class RunnerJobs {
   std::optional<EndedJob> next_ended();
   // Blocks until a job has ended whose result is to be sent, or `stop()`; then nullopt.
   std::optional<EndedJob> wait_for_ended();
-  // Notes that the service has the result.
-  void note_sent(const std::string& job_id);
+  // Notes that the service has answered: it has the result (`taken`), or has ended the attempt
+  // before, and has recorded what the job used up as far as it knows of it.
+  void note_sent(const std::string& job_id, bool taken);
   // Has the result sent again later, after an attempt that failed. Others aren't held up.
   void send_again(const std::string& job_id);
   // Has this sent instead of a result that can't be.
@@ -82,8 +85,9 @@ class RunnerJobs {
     bool is_wanted = false;    // the service wants it, or its end
     bool is_tracked = false;   // it is begun or followed
     bool is_ending = false;    // it is canceled or forgotten
-    bool is_unwanted = false;  // forgotten once it has ended
+    bool is_unwanted = false;  // forgotten once it has ended, and the service knows its usage
     bool is_sent = false;      // the service has its result
+    bool is_told = false;      // its usage, since its attempt had ended at the service
     bool is_sending = false;
     std::chrono::milliseconds send_pause{0};
     Clock::time_point send_at{};  // not before
@@ -98,6 +102,8 @@ class RunnerJobs {
   void track_next_of(const RunId& run_id);
   void end(Taken& taken);
   bool forget_if_over(const std::string& job_id, Taken& taken);
+  // Returns whether the job's result, or its usage, is still to be sent.
+  [[nodiscard]] static bool is_to_be_sent(const Taken& taken);
   // Returns a job whose result is to be sent now; else sets when the next one is to be sent, if one
   // waits.
   std::optional<EndedJob> take_ended(Clock::time_point& next);

@@ -3,16 +3,11 @@
 #include <algorithm>
 #include <utility>
 
-#include "domain/limits.h"
 #include "domain/try.h"
-#include "server/executors/bounded_log.h"
-#include "server/executors/job_directory.h"
 #include "server/limits.h"
 #include "server/platform/clock.h"
 #include "server/platform/http_request.h"
 #include "server/text/described_json.h"
-#include "server/text/utf8_text.h"
-#include "store/base64.h"
 #include "tools/cli/backoff.h"
 #include "tools/cli/json_fields.h"
 
@@ -21,8 +16,6 @@ namespace {
 
 namespace json = boost::json;
 using std::chrono::milliseconds;
-
-constexpr const char* output_streams[] = {"stderr", "stdout"};
 
 constexpr milliseconds pause_min{200};
 constexpr milliseconds pause_max{5'000};
@@ -49,13 +42,6 @@ bool is_reached_here(const ServerAddress& server) {
   return std::all_of(server.endpoints.begin(), server.endpoints.end(), [](const Endpoint& each) {
     return each.is_unix() || reach_of_url("http://" + each.host_and_port()) == UrlReach::machine;
   });
-}
-
-// Returns whether the result will never be taken as it is: the service refuses what it says, or an
-// artifact of it is gone.
-bool is_about_the_result(const CallError& error) {
-  const std::string code = code_of(error);
-  return code == "INVALID_PARAMS" || code == "LIMIT_EXCEEDED" || code == ArtifactUploads::gone_code;
 }
 
 }  // namespace
@@ -249,112 +235,6 @@ void RunnerLink::note_away(const CallError& why) {
 bool RunnerLink::wants_bundles() {
   const std::lock_guard lock(mutex_);
   return wants_bundles_.value_or(false);
-}
-
-Called<void> RunnerLink::send_result(const EndedJob& job) {
-  JobResult result = job.result;
-  result.result.artifacts = TRY(uploads_.upload(result.result.artifacts, wants_bundles()));
-  for (const char* stream : output_streams) {
-    const auto sent = send_output(results_, job.job_id, stream, false);
-    // Output that isn't taken holds up no result. But of a cell another server may take the result
-    // by now, which hasn't got the uploads and would refuse it for good: all of it is sent anew.
-    if (!sent && (sent.error().exit_code == ExitCode::unreachable ||
-                  sent.error().exit_code == ExitCode::try_again)) {
-      return sent;
-    }
-  }
-  const auto said = TRY(results_.call("runner.finish", {{"runner", work_.identity().runner},
-                                                        {"key", work_.identity().key},
-                                                        {"job_id", job.job_id},
-                                                        {"external_ref", job.external_ref},
-                                                        {"result", to_json(result)}}));
-  if (!true_at(said, "taken")) {
-    log_("the service doesn't take the result of the job " + job.job_id +
-         ": it has it already, or has ended the job's attempt before");
-  }
-  return {};
-}
-
-Called<void> RunnerLink::send_output(Line& line, const std::string& job_id,
-                                     const std::string& stream, bool is_newest) {
-  const JobDirectory job{work_.jobs() / job_id};
-  const auto sent_before = [&] {
-    const std::lock_guard lock(mutex_);
-    return outputs_sent_[job_id][stream];
-  };
-  std::uint64_t offset = sent_before();
-  for (int tries_left = 3;;) {
-    const auto part = read_log_range(stream == "stderr" ? job.stderr_log() : job.stdout_log(),
-                                     offset, limits::runner_output_bytes_max);
-    if (!part) return tl::unexpected(from_store_error(part.error()));
-    const std::uint64_t end = part->offset + part->bytes.size();
-    const bool is_last = end >= part->end;
-    if (is_last && part->bytes.empty() && !is_newest) return {};
-    const auto answer = TRY(line.call("runner.output", {{"runner", work_.identity().runner},
-                                                        {"key", work_.identity().key},
-                                                        {"job_id", job_id},
-                                                        {"stream", stream},
-                                                        {"offset", part->offset},
-                                                        {"content", to_base64(part->bytes)},
-                                                        {"is_newest", is_newest && is_last}}));
-    offset = number_at(answer, "next_offset");
-    {
-      const std::lock_guard lock(mutex_);
-      outputs_sent_[job_id][stream] = offset;
-    }
-    if (offset == end && is_last) return {};
-    if (offset != end && --tries_left == 0) {
-      return tl::unexpected(io_error("the output of " + job_id + " makes no progress"));
-    }
-  }
-}
-
-void RunnerLink::send_outputs() {
-  for (;;) {
-    std::set<std::string> wanted;
-    {
-      std::unique_lock lock(mutex_);
-      output_wanted_.wait(lock, [this] { return stopping_ || !outputs_wanted_.empty(); });
-      if (stopping_) return;
-      wanted.swap(outputs_wanted_);
-    }
-    for (const std::string& job_id : wanted) {
-      const auto sent = send_output(outputs_, job_id, "stderr", false).and_then([&] {
-        return send_output(outputs_, job_id, "stdout", true);
-      });
-      // Whoever asked is told that it didn't come, and it comes when the job has ended.
-      const bool is_over = !sent && code_of(sent.error()) == "FORBIDDEN";
-      if (!sent && !is_over)
-        log_("the output of job " + job_id + " isn't sent: " + message_of(sent.error()));
-    }
-  }
-}
-
-void RunnerLink::send_results() {
-  std::string trouble;
-  {
-    // The first answer says how the service takes artifacts.
-    std::unique_lock lock(mutex_);
-    first_answered_.wait(lock, [this] { return stopping_ || wants_bundles_; });
-  }
-  while (const auto job = jobs_.wait_for_ended()) {
-    const auto sent = send_result(*job);
-    if (sent) {
-      jobs_.note_sent(job->job_id);
-      trouble.clear();
-    } else if (is_about_the_result(sent.error())) {
-      jobs_.replace_result(job->job_id,
-                           {Outcome::failed, ErrorClass::transient, "RESULT_REFUSED",
-                            shortened("its result can't be sent: " + message_of(sent.error()),
-                                      limits::reason_bytes_max)});
-    } else {
-      const std::string text =
-          "the result of job " + job->job_id + " isn't sent yet: " + message_of(sent.error());
-      if (text != trouble) log_(text);
-      trouble = text;
-      jobs_.send_again(job->job_id);
-    }
-  }
 }
 
 // Else it would get jobs until its lease is over.

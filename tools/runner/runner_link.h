@@ -82,7 +82,11 @@ class RunnerLink {
 
   Called<void> register_runner();
   [[nodiscard]] RunnerReport next_report();
-  Called<void> send_result(const EndedJob& job);
+  // Sends the result with what it names, or what the job has used up alone if the result isn't
+  // wanted. Returns whether the service has taken it.
+  Called<bool> send_result(const EndedJob& job);
+  // Asks the service to take the result, and returns whether it has.
+  Called<bool> finish(const EndedJob& job, const JobResult& result);
   [[nodiscard]] bool wants_bundles();
   // Sends what the service doesn't have of a stream of the job's output. `is_newest` is said with
   // the last piece, also if there is nothing new.

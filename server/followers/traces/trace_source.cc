@@ -65,6 +65,9 @@ Stored<TraceSource::Batch> TraceSource::next(Position after) {
 TraceSource::Known TraceSource::apply(const Record& record, Batch& batch, std::size_t& bytes) {
   const RunId& run_id = record.stream.run_id;
   auto place = open_.find(run_id);
+  // The run may have ended, and its spans have been sent. Of an open one, the next event has it.
+  const bool is_late = event_as<LateUsageReported>(record.event) != nullptr;
+  if (place == open_.end() && is_late) return Known::no_spans;
   if (place == open_.end()) {
     if (!context_.caught_up(record.position)) return Known::behind;
     auto trace = begin(record, batch);

@@ -313,7 +313,7 @@ void SimulatedService::on_failed(const Record& record) {
   if (retried >= recorded->retried_after_ns.size()) return;
   RetryRun command;
   command.run_id = run;
-  command.failed_at = record.position;
+  command.failed_at = command.read_at = record.position;
   command.failed = evolved_failed_run(kept_[run], pipeline_of(*recorded));
   plan_decision(recorded->retried_after_ns[retried++], std::move(command));
 }

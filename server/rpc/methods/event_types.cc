@@ -41,6 +41,7 @@ constexpr std::array event_sentences = {
     Sentence{"RunResumed", "The paused run goes on where it was."},
     Sentence{"RunBudgetRaised", "The run's budget was replaced."},
     Sentence{"RunRetried", "A failed run was reopened at the station that failed."},
+    Sentence{"LateUsageReported", "What an attempt had used up, told only after it had ended."},
     Sentence{"StationClaimed", "An attempt starts; the event's position is its token."},
     Sentence{"StationSubmitIntended", "The attempt's job is about to be submitted."},
     Sentence{"StationExternalRefSet", "The executor's own id of the attempt's job is known."},

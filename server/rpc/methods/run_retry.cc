@@ -74,6 +74,7 @@ Decided<RetryRun> with_history(const Api& api, const RunIndex& index, RetryRun c
   if (!failed) return unreadable(failed.error());
   command.failed = std::move(failed->run);
   command.failed_at = failed->failed_at;
+  command.read_at = failed->read_at;
   return command;
 }
 

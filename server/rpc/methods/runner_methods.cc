@@ -17,6 +17,7 @@
 #include "server/platform/attempt_bundle.h"
 #include "server/platform/clock.h"
 #include "server/rpc/artifact_work.h"
+#include "server/rpc/late_usage.h"
 #include "server/rpc/methods/families.h"
 #include "server/rpc/methods/runner_methods.h"
 #include "server/rpc/runner_queue.h"
@@ -192,6 +193,20 @@ Decided<void> check_stored(Api& api, const std::vector<Artifact>& artifacts) {
                                   ", which isn't what the bundle has in its place");
 }
 
+// Answers about a result that nobody wants any more. What the job has used up is recorded all the
+// same, unless it is known.
+void take_usage_alone(Api& api, const Responder& responder, const std::string& runner,
+                      const std::string& job_id, const Usage& usage) {
+  const auto name = parse_job_id(job_id);  // it may be any text
+  const auto run_id = name ? parse_uuid(name->run_id) : std::nullopt;
+  if (!run_id || usage == Usage{}) return responder.result({{"taken", false}});
+  record_late_usage(api, {*run_id, job_id, runner, usage},
+                    [responder](const Decided<LateUsageOutcome>& outcome) {
+                      if (!outcome) return responder.reject(outcome.error());
+                      responder.result({{"taken", false}, {"usage", to_json(*outcome)}});
+                    });
+}
+
 // Takes the result only once all artifacts that it names are stored: no event names content that
 // isn't there. What nobody wants makes no work.
 void finish(Api& api, Call& call, RunnerParts& parts) {
@@ -208,7 +223,7 @@ void finish(Api& api, Call& call, RunnerParts& parts) {
   // Another job's id may be any text, and names no directory.
   if (!parts.queue->is_wanted(asked->runner, asked->job_id)) {
     parts.look_again(asked->job_id);
-    return call.responder.result({{"taken", false}});
+    return take_usage_alone(api, call.responder, asked->runner, asked->job_id, asked->result.usage);
   }
   const auto refuse = [responder = call.responder](const Rejection& why) { responder.reject(why); };
   run_artifact_work(
@@ -225,14 +240,16 @@ void finish(Api& api, Call& call, RunnerParts& parts) {
             return [refuse, why = unstored_artifact("output", kept.error())] { refuse(why); };
           }
         }
-        return [&parts, responder, asked = std::move(asked)]() mutable {
+        return [&api, &parts, responder, asked = std::move(asked)]() mutable {
           const std::string job_id = asked.job_id;
+          const Usage usage = asked.result.usage;
           const std::vector<Artifact> named = asked.result.result.artifacts;
           const bool taken = parts.queue->is_wanted(asked.runner, job_id) &&
                              parts.registry->finish(asked.runner, job_id, std::move(asked.result),
                                                     asked.external_ref.value_or(""));
           if (taken) parts.budget.release(asked.runner, named);
           parts.look_again(job_id);
+          if (!taken) return take_usage_alone(api, responder, asked.runner, job_id, usage);
           responder.result({{"taken", taken}});
         };
       });
