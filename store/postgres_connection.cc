@@ -17,26 +17,6 @@
 namespace signalbox {
 namespace {
 
-// What the session needs, whatever is set for the server, the database or the role. A wait for
-// standbys that was asked to include their replay is left so. Warnings have to come: one of them is
-// all that tells a commit without a standby from a durable one. transaction_timeout came with
-// PostgreSQL 17.
-constexpr const char* session_settings =
-    "SELECT set_config('synchronous_commit', CASE current_setting('synchronous_commit')"
-    " WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, false),"
-    " set_config('statement_timeout', '0', false), set_config('lock_timeout', '0', false),"
-    " set_config('idle_in_transaction_session_timeout', '0', false),"
-    " set_config('idle_session_timeout', '0', false),"
-    " set_config('default_transaction_isolation', 'read committed', false),"
-    " set_config('client_min_messages', 'warning', false),"
-    " (SELECT set_config(name, '0', false) FROM pg_settings WHERE name = 'transaction_timeout')";
-
-// A statement that nobody waits for any more, since its deadline is over, would otherwise stand in
-// line for a table's lock as long as that is held, and hold a connection: with one more at each
-// attempt, nobody could connect to the database in the end. Systems that can't do it refuse it.
-constexpr const char* abandonment_setting =
-    "SELECT set_config('client_connection_check_interval', '1s', false)";
-
 // So long a connection that is begun is gone on with: a server that stopped before it was let in
 // may have forgotten it.
 constexpr std::chrono::seconds begun_connection_time_max(5);
@@ -306,16 +286,6 @@ PostgresConnection::Problem PostgresConnection::reach(Host& host, Deadline deadl
     step = library_->connectPoll(connection_);
   }
   return {};
-}
-
-PostgresConnection::Problem PostgresConnection::set_up(Deadline deadline) {
-  library_->setnonblocking(connection_, 1);
-  library_->setErrorVerbosity(connection_, PQERRORS_DEFAULT);
-  const PostgresAnswer set = run(Effect::reads, session_settings, {}, deadline);
-  if (!set.is_ok()) return {set.message, false};
-  const PostgresAnswer watched = run(Effect::reads, abandonment_setting, {}, deadline);
-  if (watched.outcome == PostgresAnswer::Outcome::refused) return {};
-  return {watched.message, false};
 }
 
 PostgresAnswer PostgresConnection::run(Effect effect, const std::string& statement,

@@ -81,6 +81,8 @@ class PostgresLog final : public SharedLog {
   [[nodiscard]] Stored<std::vector<ChainLink>> read_links(const std::string& which,
                                                           std::vector<PostgresValue> values,
                                                           Deadline deadline);
+  // The value of in_own_session()'s parameter.
+  [[nodiscard]] PostgresValue session() const { return PostgresValue::int4(connection_.session()); }
   Rows read_rows(const std::string& statement, const std::vector<PostgresValue>& values,
                  Deadline deadline, Deadline latest = {});
   Rows write_rows(const std::string& statement, const std::vector<PostgresValue>& values,

@@ -66,6 +66,50 @@ TEST_F(PostgresSettingsTest, LeaveNoSessionThatWaitsForALockAfterItsDeadline) { 
   EXPECT_TRUE(eventually([&] { return log.state().has_value(); }));
 }
 
+// As behind a pooler that gives each transaction whichever session is free: what was set for
+// another one doesn't hold there, and the role's setting doesn't wait for a standby.
+TEST_F(PostgresSettingsTest, WriteNothingInASessionThatIsNotSetUp) {  // K2
+  nodes.query("CREATE SCHEMA pooled");
+  nodes.query(
+      "CREATE FUNCTION pooled.set_config(text, text, boolean) RETURNS text LANGUAGE sql AS"
+      " 'SELECT $2'");
+  options.url +=
+      "?options=-csearch_path%3Dpooled%2Cpg_catalog%2Cpublic%20-csynchronous_commit%3Doff";
+  PostgresLog log(options);
+  ASSERT_TRUE(log.state());
+  const SharedAppend appended = log.append(link_after(first_link(), 1));
+  EXPECT_EQ(appended.status, SharedAppend::Status::away);
+  EXPECT_NE(appended.message.find("pool_mode = session"), std::string::npos) << appended.message;
+  Beat beat;
+  beat.epoch = 1;
+  beat.beat = 1;
+  const auto beaten = log.beat(beat);
+  ASSERT_FALSE(beaten) << "it would prove what no standby has";
+  EXPECT_EQ(beaten.error().kind, StoreError::Kind::away);
+  EXPECT_FALSE(log.take(1, {"two", "b"}));
+  EXPECT_FALSE(log.raise_level(1, feature_level_newest));
+  EXPECT_EQ(log.last()->last, first_link().last);
+  EXPECT_EQ(log.state()->epoch, 1U);
+  nodes.query("DROP SCHEMA pooled CASCADE");
+}
+
+// The process that answers isn't the one that the server named, and is another one each time.
+TEST_F(PostgresSettingsTest, LetNobodyConnectToAPoolerThatChangesSessions) {  // K12
+  nodes.query("CREATE SCHEMA pooled");
+  nodes.query("CREATE SEQUENCE pooled.calls");
+  nodes.query(
+      "CREATE FUNCTION pooled.pg_backend_pid() RETURNS int LANGUAGE sql AS"
+      " 'SELECT nextval(''pooled.calls'')::int'");
+  options.url += "?options=-csearch_path%3Dpooled%2Cpg_catalog%2Cpublic";
+  PostgresLog log(options);
+  const auto state = log.state();
+  ASSERT_FALSE(state);
+  EXPECT_EQ(state.error().kind, StoreError::Kind::away);
+  EXPECT_NE(state.error().message.find("connect to the database itself"), std::string::npos)
+      << state.error().message;
+  nodes.query("DROP SCHEMA pooled CASCADE");
+}
+
 // A server that took them for lost would say how to make the cell anew.
 TEST_F(PostgresSettingsTest, DoNotHideThatTheTablesAreThere) {  // K12
   options.url += "?options=-csearch_path%3Dpg_catalog";
