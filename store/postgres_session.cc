@@ -9,18 +9,22 @@ namespace {
 
 // What the session needs, whatever is set for the server, the database or the role. A wait for
 // standbys that was asked to include their replay is left so. Warnings have to come: one of them is
-// all that tells a commit without a standby from a durable one. transaction_timeout came with
-// PostgreSQL 17.
+// all that tells a commit without a standby from a durable one. Statements have backslashes that
+// mean themselves. transaction_timeout came with PostgreSQL 17.
 constexpr const char* session_settings =
     "SELECT pg_backend_pid(),"
     " set_config('synchronous_commit', CASE current_setting('synchronous_commit')"
     " WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, false),"
-    " set_config('statement_timeout', '0', false), set_config('lock_timeout', '0', false),"
+    " set_config('lock_timeout', '0', false),"
     " set_config('idle_in_transaction_session_timeout', '0', false),"
     " set_config('idle_session_timeout', '0', false),"
     " set_config('default_transaction_isolation', 'read committed', false),"
     " set_config('client_min_messages', 'warning', false),"
+    " set_config('standard_conforming_strings', 'on', false),"
     " (SELECT set_config(name, '0', false) FROM pg_settings WHERE name = 'transaction_timeout')";
+
+// Before them, by itself: that is done within a millisecond, whatever the role's timeout is.
+constexpr const char* timeout_setting = "SET statement_timeout = 0";
 
 // A statement that nobody waits for any more, since its deadline is over, would otherwise stand in
 // line for a table's lock as long as that is held, and hold a connection: with one more at each
@@ -33,6 +37,8 @@ constexpr const char* abandonment_setting =
 PostgresConnection::Problem PostgresConnection::set_up(Deadline deadline) {
   library_->setnonblocking(connection_, 1);
   library_->setErrorVerbosity(connection_, PQERRORS_DEFAULT);
+  const PostgresAnswer untimed = run(Effect::reads, timeout_setting, {}, deadline);
+  if (!untimed.is_ok()) return {untimed.message, false};
   const PostgresAnswer set = run(Effect::reads, session_settings, {}, deadline);
   if (!set.is_ok()) return {set.message, false};
   session_ = static_cast<std::int32_t>(set.rows.at(0).integer(0));

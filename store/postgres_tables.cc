@@ -6,6 +6,7 @@
 #include <cstddef>
 
 #include "domain/try.h"
+#include "store/postgres_advice.h"
 #include "store/random_source.h"
 
 namespace signalbox {
@@ -102,7 +103,8 @@ StoreError postgres_error(const PostgresAnswer& answer, Effect effect) {
       answer.outcome == PostgresAnswer::Outcome::unknown && effect == Effect::writes;
   return {in_doubt ? StoreError::Kind::io : StoreError::Kind::away,
           "the shared log's database: " + answer.message +
-              (answer.sqlstate.empty() ? "" : " (SQLSTATE " + answer.sqlstate + ")"),
+              (answer.sqlstate.empty() ? "" : " (SQLSTATE " + answer.sqlstate + ")") +
+              statement_advice(answer.sqlstate),
           {},
           {}};
 }

@@ -110,6 +110,45 @@ TEST_F(PostgresSettingsTest, LetNobodyConnectToAPoolerThatChangesSessions) {  //
   nodes.query("DROP SCHEMA pooled CASCADE");
 }
 
+// Until a session has its encoding, what the database says has another one; this role's name is in
+// none. An answer that quotes it has to be one that clients can read.
+TEST_F(PostgresSettingsTest, AreToldInUtf8) {  // K12
+  options.url.replace(options.url.find("signalbox@"), std::string("signalbox").size(), "%FC");
+  const auto state = PostgresLog(options).state();
+  ASSERT_FALSE(state);
+  EXPECT_EQ(state.error().kind, StoreError::Kind::denied) << state.error().message;
+  EXPECT_EQ(state.error().message.find('\xFC'), std::string::npos);
+  EXPECT_NE(state.error().message.find("role \"?\" does not exist"), std::string::npos)
+      << state.error().message;
+  EXPECT_NE(state.error().message.find("correct the role"), std::string::npos);
+}
+
+TEST_F(PostgresSettingsTest, DoNotMatterForStatements) {  // K12
+  const std::string url = options.url;
+  for (const char* setting : {"statement_timeout%3D1ms", "standard_conforming_strings%3Doff"}) {
+    options.url = url + "?options=-c" + setting;
+    PostgresLog log(options);
+    EXPECT_TRUE(eventually([&] { return log.state().has_value(); })) << setting;
+    const auto trimmed = log.trim(1, 0, 10);
+    EXPECT_TRUE(trimmed) << setting << ": " << trimmed.error().message;
+  }
+}
+
+TEST_F(PostgresSettingsTest, AreNamedWhenTheyHaveToBeChanged) {  // K12
+  nodes.query("ALTER TABLE sb_beat RENAME TO sb_beaten");
+  const auto renamed = PostgresLog(options).state();
+  nodes.query("ALTER TABLE sb_beaten RENAME TO sb_beat");
+  ASSERT_FALSE(renamed);
+  EXPECT_NE(renamed.error().message.find("put back what was there"), std::string::npos)
+      << renamed.error().message;
+  options.url += "?options=-cdefault_transaction_read_only%3Don";
+  const auto read_only = PostgresLog(options).state();
+  ASSERT_FALSE(read_only);
+  EXPECT_NE(read_only.error().message.find("default_transaction_read_only is set"),
+            std::string::npos)
+      << read_only.error().message;
+}
+
 // A server that took them for lost would say how to make the cell anew.
 TEST_F(PostgresSettingsTest, DoNotHideThatTheTablesAreThere) {  // K12
   options.url += "?options=-csearch_path%3Dpg_catalog";
