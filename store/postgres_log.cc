@@ -58,9 +58,18 @@ Stored<void> PostgresLog::connect(Deadline deadline) {
 Stored<void> PostgresLog::reach(Deadline deadline) {
   TRY(connect(deadline));
   if (cell_) return {};
-  const PostgresCell found = TRY(find_postgres_cell(connection_, options_.cell, deadline));
-  cell_ = found.number;
-  columns_ = found.columns;
+  auto found = find_postgres_cell(connection_, options_.cell, deadline);
+  if (!found) {
+    if (found.error().kind == StoreError::Kind::not_found && was_found_) {
+      found.error().message +=
+          ", which was there before: the database is another one, or lost it, so correct "
+          "cell.engine, or restore the database, and start the servers that have ended";
+    }
+    return tl::unexpected(std::move(found.error()));
+  }
+  was_found_ = true;
+  cell_ = found->number;
+  columns_ = found->columns;
   return {};
 }
 

@@ -89,6 +89,7 @@ class PostgresLog final : public SharedLog {
                   Deadline deadline);
 
   const Options options_;
+  bool was_found_ = false;  // the cell, in this object's life
   PostgresConnection connection_;
   // Of the present connection.
   std::optional<std::int32_t> cell_;

@@ -193,7 +193,7 @@ bool CellMember::fail(const StoreError& error) {
 bool CellMember::stand_by() {
   const std::int64_t read_ns = waiter_->wall_ns();
   const auto state = shared_->state();
-  if (!state) return tolerate(state.error());
+  if (!state) return believe_loss(state.error());
   const std::int64_t ahead_ms =
       clock_ahead_ms(read_ns, state->database_wall_ns, waiter_->wall_ns());
   {
@@ -217,7 +217,15 @@ bool CellMember::stand_by() {
   const bool fit = is_fit(ahead_ms);
   if (*followed) show_current(std::min(read_ns, state->database_wall_ns));
   const TakeoverWatch::Cause cause = watch_.judge(*state, waiter_->monotonic_ns() / ns_per_ms);
-  return cause == TakeoverWatch::Cause::none || !fit || take(*state, cause);
+  if (!fit) return true;
+  if (cause != TakeoverWatch::Cause::none) return take(*state, cause);
+  note_standing_by(*state);
+  return true;
+}
+
+void CellMember::note_standing_by(const CellState& state) {
+  if (untaken_ != std::pair(state.beat_epoch, state.beat)) take_trouble_.clear();
+  note_trouble(take_trouble_.empty() ? report_trouble_ : take_trouble_);
 }
 
 bool CellMember::is_fit(std::int64_t ahead_ms) {
@@ -234,7 +242,7 @@ bool CellMember::is_fit(std::int64_t ahead_ms) {
           " the database's: have NTP set whichever is wrong";
   }
   is_unfit_ = !why.empty();
-  note_trouble(is_unfit_ ? "this server doesn't take the cell: " + why : "");
+  if (is_unfit_) note_trouble("this server doesn't take the cell: " + why);
   return !is_unfit_;
 }
 
@@ -256,9 +264,9 @@ void CellMember::note_lag(Position acked) {
 }
 
 // A server of the database that was its primary and hung shows what was there before, for as long
-// as nobody tells it.
+// as nobody tells it; and a database that is restored lacks the cell meanwhile.
 bool CellMember::believe_loss(StoreError error) {
-  if (error.kind == StoreError::Kind::damaged) {
+  if (error.kind == StoreError::Kind::damaged || error.kind == StoreError::Kind::not_found) {
     if (!lost_since_ns_) lost_since_ns_ = waiter_->monotonic_ns();
     if (is_older(lost_since_ns_, limits::cell_loss_ms_min)) return tolerate(error);
     if (is_older(disconnected_at_ns_, limits::cell_look_ms_default)) {

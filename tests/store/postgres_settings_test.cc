@@ -163,6 +163,21 @@ TEST_F(PostgresSettingsTest, DoNotHideThatTheTablesAreThere) {  // K12
   EXPECT_EQ(made.error().kind, StoreError::Kind::away);
 }
 
+// As while a database is restored in its place.
+TEST_F(PostgresSettingsTest, SayThatACellWasThereBefore) {  // K5
+  PostgresLog log(options);
+  ASSERT_TRUE(log.state());
+  nodes.query("ALTER TABLE sb_cell RENAME TO sb_cell_of_before");
+  (void)log.state();
+  const auto gone = log.state();
+  nodes.query("ALTER TABLE sb_cell_of_before RENAME TO sb_cell");
+  ASSERT_FALSE(gone);
+  EXPECT_EQ(gone.error().kind, StoreError::Kind::not_found);
+  EXPECT_NE(gone.error().message.find("was there before"), std::string::npos)
+      << gone.error().message;
+  EXPECT_TRUE(log.state());
+}
+
 // Whoever takes the cell raises the epoch of sb_cell first: with one below it nobody could.
 TEST_F(PostgresSettingsTest, DoNotMakeUpForAnEpochThatWasChanged) {  // K12
   PostgresLog log(options);
