@@ -95,19 +95,19 @@ TEST_F(PostgresSettingsTest, WriteNothingInASessionThatIsNotSetUp) {  // K2
 
 // The process that answers isn't the one that the server named, and is another one each time.
 TEST_F(PostgresSettingsTest, LetNobodyConnectToAPoolerThatChangesSessions) {  // K12
-  nodes.query("CREATE SCHEMA pooled");
-  nodes.query("CREATE SEQUENCE pooled.calls");
+  nodes.query("CREATE SCHEMA changing");
+  nodes.query("CREATE SEQUENCE changing.calls");
   nodes.query(
-      "CREATE FUNCTION pooled.pg_backend_pid() RETURNS int LANGUAGE sql AS"
-      " 'SELECT nextval(''pooled.calls'')::int'");
-  options.url += "?options=-csearch_path%3Dpooled%2Cpg_catalog%2Cpublic";
+      "CREATE FUNCTION changing.pg_backend_pid() RETURNS int LANGUAGE sql AS"
+      " 'SELECT nextval(''changing.calls'')::int'");
+  options.url += "?options=-csearch_path%3Dchanging%2Cpg_catalog%2Cpublic";
   PostgresLog log(options);
   const auto state = log.state();
   ASSERT_FALSE(state);
   EXPECT_EQ(state.error().kind, StoreError::Kind::away);
   EXPECT_NE(state.error().message.find("connect to the database itself"), std::string::npos)
       << state.error().message;
-  nodes.query("DROP SCHEMA pooled CASCADE");
+  nodes.query("DROP SCHEMA changing CASCADE");
 }
 
 // Until a session has its encoding, what the database says has another one; this role's name is in
