@@ -18,6 +18,9 @@ namespace {
 
 constexpr std::int64_t trouble_interval_ms = 5 * 60 * 1000;
 constexpr std::int64_t trouble_settled_ms = 1000;
+// A database that has refused for so long is asked as seldom as it has beats: it may begin a
+// session for each attempt, and writes a line or two into a log of its own.
+constexpr std::int64_t impatient_ms_max = 2000;
 
 }  // namespace
 
@@ -122,8 +125,7 @@ void CellMember::run() {
     goes_on = is_active_ ? beat() : stand_by();
     if (goes_on && is_active_) do_upgrades();
     if (goes_on) report();
-    goes_on = goes_on && !has_failed_ &&
-              (is_active_ ? wait_to_beat() : wait(limits::cell_poll_ms_default));
+    goes_on = goes_on && !has_failed_ && (is_active_ ? wait_to_beat() : wait(look_pause_ms()));
   }
   upgrades_.refuse_all(upgraded_elsewhere(settings_.name));
   bool lets_go = false;
@@ -156,8 +158,14 @@ void CellMember::note_trouble(const std::string& why) {
   }
 }
 
+std::int64_t CellMember::look_pause_ms() const {
+  const bool lasts = failing_since_ns_ && is_older(failing_since_ns_, impatient_ms_max);
+  return lasts ? limits::cell_beat_ms_default : limits::cell_poll_ms_default;
+}
+
 bool CellMember::tolerate(const StoreError& error) {
   if (has_replica_failed_) return fail(error);  // only another start finds out what it has
+  if (!failing_since_ns_) failing_since_ns_ = waiter_->monotonic_ns();
   switch (error.kind) {
     case StoreError::Kind::away:
     case StoreError::Kind::io:
@@ -211,6 +219,7 @@ bool CellMember::stand_by() {
   if (has_failed_) return false;
   if (auto compared = compare_with_chain(*state); !compared) return believe_loss(compared.error());
   lost_since_ns_.reset();
+  failing_since_ns_.reset();
   if (*followed) {
     if (const auto told = require_events_of_redactions(); !told) return tolerate(told.error());
   }

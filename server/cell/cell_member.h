@@ -118,6 +118,8 @@ class CellMember {
   [[nodiscard]] Stored<void> require_events_of_redactions() const;
   // Returns false to end the thread: the database has shown such an error for long.
   bool believe_loss(StoreError error);
+  // Returns how long a server that stands by waits before it looks again.
+  [[nodiscard]] std::int64_t look_pause_ms() const;
   // Says what troubles a server that stands by, for as long as there is no other beat.
   void note_standing_by(const CellState& state);
   void note_lag(Position acked);
@@ -177,7 +179,8 @@ class CellMember {
   Position beaten_ = 0;                         // what the latest beat said to be acknowledged
   std::optional<std::int64_t> compared_at_ns_;  // with the chain
   std::uint64_t compared_epoch_ = 0;
-  std::optional<std::int64_t> lost_since_ns_;  // when the comparison first failed
+  std::optional<std::int64_t> lost_since_ns_;     // when the comparison first failed
+  std::optional<std::int64_t> failing_since_ns_;  // when the database first did
   std::optional<std::int64_t> disconnected_at_ns_;
   Position acked_max_ = 0;  // of all beats that were read
   Position lag_noted_ = 0;  // what hooks_.lags was called with

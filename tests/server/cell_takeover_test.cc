@@ -22,6 +22,7 @@ class DefectiveLog final : public MemorySharedLog {
  public:
   using MemorySharedLog::MemorySharedLog;
   Stored<CellState> state() override {
+    ++looks;
     if (is_gone) return store_failure(StoreError::Kind::not_found, "there is no cell");
     return MemorySharedLog::state();
   }
@@ -30,6 +31,7 @@ class DefectiveLog final : public MemorySharedLog {
     return MemorySharedLog::take(seen, server);
   }
 
+  std::atomic<int> looks = 0;
   std::atomic<bool> is_gone = false;
   std::atomic<bool> refuses = false;
 };
@@ -145,7 +147,7 @@ TEST_F(CellTakeoverTest, LeavesACellThatIsGoneForLongOnly) {  // K5
   EXPECT_EQ(member_->view().trouble, "there is no cell");
   database_->is_gone = false;
   ASSERT_TRUE(beats());
-  pass(limits::cell_poll_ms_default);
+  pass(limits::cell_beat_ms_default);
   EXPECT_EQ(member_->view().trouble, "");
   EXPECT_FALSE(has_failed_);
   database_->is_gone = true;
@@ -154,6 +156,24 @@ TEST_F(CellTakeoverTest, LeavesACellThatIsGoneForLongOnly) {  // K5
   EXPECT_FALSE(has_failed_);
   time_->pass(limits::cell_loss_ms_min);
   EXPECT_TRUE(eventually([this] { return has_failed_.load(); }));
+}
+
+// It would begin a session for each look, and log it.
+TEST_F(CellTakeoverTest, LooksSeldomAtADatabaseThatFailsForLong) {  // K12
+  const auto looks_in = [&](std::int64_t ms) {
+    const int before = database_->looks;
+    for (std::int64_t at = 0; at < ms; at += limits::cell_poll_ms_default) {
+      pass(limits::cell_poll_ms_default);
+    }
+    return database_->looks - before;
+  };
+  database_->is_gone = true;
+  EXPECT_GT(looks_in(1'000), 40) << "a failover is over soon";
+  (void)looks_in(2'000);
+  EXPECT_LE(looks_in(1'000), 5);
+  database_->is_gone = false;
+  (void)looks_in(1'000);
+  EXPECT_GT(looks_in(1'000), 40);
 }
 
 // Answers would wait for long, and the takeover of a crash has 300 ms.
