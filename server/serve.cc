@@ -30,8 +30,8 @@
 #include "server/platform/private_directory.h"
 #include "server/platform/resource_shortage.h"
 #include "server/platform/service_manager.h"
-#include "server/platform/space_watch.h"
 #include "server/platform/start_progress.h"
+#include "server/platform/start_wait.h"
 #include "server/platform/stop_deadline.h"
 #include "server/platform/stop_signals.h"
 #include "server/server.h"
@@ -39,10 +39,6 @@
 
 namespace signalbox {
 namespace {
-
-constexpr std::int64_t space_check_ms = 1'000;
-// So long the service manager waits for a start after each word that it waits for something.
-constexpr std::int64_t wait_extension_us = 60'000'000;
 
 int refuse(spdlog::logger& logger, const StoreError& error) {
   logger.error("{}", error.message);
@@ -146,91 +142,56 @@ Stored<Served> serve_log(Config& config, const Server::Given& given, Recovered& 
   TRY(catch_up_read_models(*recovered.log, index));
   Server server(config, recovered, index, logger, given);
   progress.reset();  // the rest of the start is short and ends with READY=1
-  stop_deadline.emplace(limits::stop_ms_max, EX_IOERR, [&logger] {
+  const auto note_exceeded = [&logger] {
     logger.error("the stop took longer than {} ms: ending without a clean end",
                  limits::stop_ms_max);
     logger.flush();
-  });
+  };
+  if (!stop_deadline) stop_deadline.emplace(limits::stop_ms_max, EX_IOERR, note_exceeded);
   const int exit_code = server.run();
   if (!server.hanging().empty()) {
     end_with_hanging(server.hanging(), *recovered.log, exit_code, logger);
   }
-  // After a failure the rest may hang on the same disk.
-  if (exit_code == 0) stop_deadline.reset();
+  // After a failure the rest may hang on the same disk; and one of a cell that stands by again may
+  // be told to stop before the next Server is there.
+  if (exit_code == 0 && server.end() == ServerEnd::stopped) stop_deadline.reset();
   return Served{exit_code, server.end()};
 }
 
-// Returns whether a signal has come, and logs it.
-bool note_stop(const StopSignals& signals, spdlog::logger& logger) {
-  const std::string signal = signals.received();
-  if (signal.empty()) return false;
-  notify_stopping();
-  logger.info("stopping: signal {}", signal);
-  return true;
-}
-
-// Blocks until this server has joined its cell. Returns the cell's key of jobs; nullopt if a signal
-// came, which has been logged.
+// Blocks until this server has joined its cell, over `shared`, which a signal interrupts. Returns
+// the cell's key of jobs; nullopt if a signal came, which has been logged.
 Stored<std::optional<std::string>> await_cell(const std::filesystem::path& data,
                                               const CellSettings& cell, RocksEventLog& replica,
-                                              const std::string& own_key, spdlog::logger& logger) {
-  const auto shared = open_shared_log(cell);
-  StopSignals signals([&shared] { shared->interrupt(); });
+                                              const std::string& own_key, SharedLog& shared,
+                                              StopSignals& signals, spdlog::logger& logger) {
   const SystemClock clock;
-  auto key = join_cell(
-      {cell, replica, data, *shared, [&clock] { return clock.monotonic_ns() / ns_per_ms; },
-       [&signals](std::int64_t ms) {
-         notify_starting("waiting for the cell's log", wait_extension_us);
-         return signals.wait(ms);
-       },
-       [&logger](bool ok, const std::string& text) {
-         logger.log(ok ? spdlog::level::info : spdlog::level::warn, text);
-       },
-       SIGNALBOX_VERSION},
-      own_key);
+  auto key =
+      join_cell({cell, replica, data, shared, [&clock] { return clock.monotonic_ns() / ns_per_ms; },
+                 [&signals](std::int64_t ms) {
+                   notify_waiting("waiting for the cell's log");
+                   return signals.wait(ms);
+                 },
+                 [&logger](bool ok, const std::string& text) {
+                   logger.log(ok ? spdlog::level::info : spdlog::level::warn, text);
+                 },
+                 SIGNALBOX_VERSION},
+                own_key);
   if (key && *key) {
     ReplicatedEventLog log(replica, open_shared_log(cell), [](const std::string&) {});
     log.set_redact_base(redacted_base);
-    follow_redactions(*shared, log);
+    follow_redactions(shared, log);
   }
+  shared.disconnect();
   if (note_stop(signals, logger)) return std::nullopt;
   return key;
 }
 
-// Blocks until a server of a cell can use its disk again, on which its log had no space. The others
-// go on without it, so it isn't ended for that, and started again and again. Returns false if a
-// signal came, which has been logged.
-bool await_space(const std::filesystem::path& data, const StoreError& full,
-                 spdlog::logger& logger) {
-  logger.error("{}; this server waits until there are {} MiB where {} is", full.message,
-               SpaceWatch::mebibytes_needed, data.string());
-  StopSignals signals([] {});
-  do {
-    notify_alive();
-    notify_starting("waiting for space", wait_extension_us);
-    if (!signals.wait(space_check_ms)) return !note_stop(signals, logger);
-  } while (!SpaceWatch::has_space(data));
-  logger.info("there is space again");
-  return true;
-}
-
-// Calls `attempt` until it doesn't fail for want of space. Returns its result; nullopt if a signal
-// came, which has been logged.
-template <class Attempt>
-auto once_there_is_space(const std::filesystem::path& data, spdlog::logger& logger,
-                         const Attempt& attempt) -> std::optional<decltype(attempt())> {
-  for (;;) {
-    auto result = attempt();
-    if (result || result.error().kind != StoreError::Kind::full) return result;
-    if (!await_space(data, result.error(), logger)) return std::nullopt;
-  }
-}
-
 // Folds the log again, without what a text that the cell has redacted has left. Returns false if a
 // signal came, which has been logged.
-Stored<bool> fold_again(const Config& config, Recovered& recovered, spdlog::logger& logger) {
-  const auto erased =
-      once_there_is_space(config.data, logger, [&] { return recovered.log->finish_erasure(); });
+Stored<bool> fold_again(const Config& config, Recovered& recovered, StopSignals& signals,
+                        spdlog::logger& logger) {
+  const auto erased = once_there_is_space(config.data, signals, logger,
+                                          [&] { return recovered.log->finish_erasure(); });
   if (!erased) return false;
   if (!*erased) return tl::unexpected(erased->error());
   recovered.world = TRY(fold_log(*recovered.log, config.data));
@@ -242,14 +203,19 @@ Stored<int> serve_in_cell(Config& config, Server::Given given, Recovered& recove
                           std::unique_ptr<StartProgress> progress,
                           std::optional<StopDeadline>& stop_deadline, spdlog::logger& logger) {
   progress->phase("joining the cell");
-  const auto marked = once_there_is_space(
-      config.data, logger, [&] { return mark_as_replica(config.data, config.cell->name); });
+  // Until the end: a signal may come while no Server handles it, between one and the next.
+  const auto joining = open_shared_log(*config.cell);
+  StopSignals signals([&joining] { joining->interrupt(); });
+  const auto marked = once_there_is_space(config.data, signals, logger, [&] {
+    return mark_as_replica(config.data, config.cell->name);
+  });
   if (!marked) return 0;
   if (!*marked) return tl::unexpected(marked->error());
   if (!given.machine) return tl::unexpected(given.machine.error());
   CellSettings cell = *config.cell;
   cell.server.identity = given.machine->id;
-  auto job_key = await_cell(config.data, cell, *recovered.log, given.job_key, logger);
+  auto job_key =
+      await_cell(config.data, cell, *recovered.log, given.job_key, *joining, signals, logger);
   if (!job_key) {  // it isn't this directory that has to be put right
     logger.error("{}", job_key.error().message);
     return exit_code_of(job_key.error());
@@ -257,7 +223,7 @@ Stored<int> serve_in_cell(Config& config, Server::Given given, Recovered& recove
   if (!*job_key) return 0;
   given.job_key = **std::move(job_key);
   if (recovered.log->tail() > recovered.world.position &&
-      !TRY(fold_again(config, recovered, logger))) {
+      !TRY(fold_again(config, recovered, signals, logger))) {
     return 0;
   }
   for (;;) {
@@ -272,7 +238,8 @@ Stored<int> serve_in_cell(Config& config, Server::Given given, Recovered& recove
     CellPlace place{cell,
                     log,
                     {open_shared_log(*config.cell),
-                     open_shared_log(*config.cell, limits::cell_report_call_ms_max)}};
+                     open_shared_log(*config.cell, limits::cell_report_call_ms_max)},
+                    [&signals] { return signals.received(); }};
     given.cell = &place;
     const auto served =
         serve_log(config, given, recovered, std::move(progress), stop_deadline, logger);
@@ -281,11 +248,12 @@ Stored<int> serve_in_cell(Config& config, Server::Given given, Recovered& recove
     }
     if (!served) {
       if (served.error().kind != StoreError::Kind::full) return tl::unexpected(served.error());
-      if (!await_space(config.data, served.error(), logger)) return 0;
+      if (!await_space(config.data, served.error(), signals, logger)) return 0;
     }
+    if (note_stop(signals, logger)) return 0;
     progress = std::make_unique<StartProgress>();
     progress->phase("folding the log to stand by");
-    if (!TRY(fold_again(config, recovered, logger))) return 0;
+    if (!TRY(fold_again(config, recovered, signals, logger))) return 0;
     recovered.torn_bytes = 0;
     given.machine->copied_from.clear();  // that was said
   }
@@ -297,8 +265,13 @@ int serve_once(Config& config, const ReloadSource& reload_source, const LogRewri
   if (!fits) return refuse(logger, fits.error());
   auto progress = std::make_unique<StartProgress>();
   const auto attempt = [&] { return recover_log(config, *progress, logger); };
-  auto recovery =
-      config.cell ? once_there_is_space(config.data, logger, attempt) : std::optional(attempt());
+  auto recovery = std::optional(attempt());
+  if (config.cell && !*recovery && recovery->error().kind == StoreError::Kind::full) {
+    StopSignals signals([] {});
+    const auto full = recovery->error();
+    if (!await_space(config.data, full, signals, logger)) return 0;
+    recovery = once_there_is_space(config.data, signals, logger, attempt);
+  }
   if (!recovery) return 0;
   Stored<Recovered>& recovered = *recovery;
   if (!recovered) return refuse(logger, recovered.error());

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstring>
 #include <utility>
 
 #include <boost/asio/post.hpp>
@@ -220,7 +221,7 @@ int Server::run() {
   if (begun && listen()) {
     signals_.async_wait([this](const boost::system::error_code& error, int signal) {
       if (error) return;
-      stop_on_signal(signal);
+      stop_on_signal(strsignal(signal));
       signals_.async_wait([this](const boost::system::error_code& again, int) {
         if (!again) fail(74, "a second signal: stopping without a clean end");
       });
@@ -243,6 +244,7 @@ int Server::run() {
         [this] { return is_cell_away_; });
     notify_ready(state);
     settings_reload_.start(post_to_engine());
+    if (cell_ != nullptr) stop_if_told_before();
     io_.run();
     settings_reload_.stop();
     watchdog_pings_.stop();

@@ -82,6 +82,9 @@ struct CellPlace {
   CellSettings settings;
   ReplicatedEventLog& log;              // over the log that was recovered
   CellMember::Connections connections;  // taken by the member
+  // Returns the name of the signal to stop that has come, maybe before there was a Server; "":
+  // none.
+  std::function<std::string()> stop_signal;
 };
 
 // How run() ended, beside its exit code.
@@ -271,7 +274,8 @@ class Server {
   World roll_back(const std::string& why);
   void resume_writes();  // when the disk has space again
   void stop(const std::string& why);
-  void stop_on_signal(int signal);
+  void stop_on_signal(const std::string& name);
+  void stop_if_told_before();  // while another Server of this process was there, or none
   void stop_when_idle();
   // Ends what serves and what waits, with this refusal: of a stop, and of a server that was
   // deposed.

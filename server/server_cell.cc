@@ -190,10 +190,12 @@ void Server::look_at_cell() {
     engine_.hold(log_away());
     engine_.show_as_of(clock_.wall_ns() - unproved_ms * ns_per_ms);
     engine_.release_proved();
+    std::string why = member_->view().trouble;
+    if (why.empty()) why = cell_->log.waiting_because();
     logger_.error(
-        "the cell's log hasn't acknowledged anything for {} ms: commands are refused; queries show "
-        "the state of then, or are refused while a command that was taken waits for the log",
-        unproved_ms);
+        "the cell's log hasn't acknowledged anything for {} ms{}: commands are refused; queries "
+        "show the state of then, or are refused while a command that was taken waits for the log",
+        unproved_ms, why.empty() ? "" : " (" + why + ")");
     return;
   }
   is_cell_away_ = false;

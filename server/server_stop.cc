@@ -1,7 +1,6 @@
 // How the service ends: by a signal, with a last event and all answers sent, or by a failure.
 #include <algorithm>
 #include <chrono>
-#include <cstring>
 #include <utility>
 
 #include <boost/asio/post.hpp>
@@ -26,10 +25,15 @@ Rejection Server::stopping_refusal() {
       ErrorCode::SHUTTING_DOWN, "the server is stopping; connect again", {}, {"signalbox status"}};
 }
 
-void Server::stop_on_signal(int signal) {
+void Server::stop_on_signal(const std::string& name) {
   notify_stopping();
   end_ = ServerEnd::stopped;  // also of a server that lets go of its cell, or was deposed
-  stop(std::string("signal ") + strsignal(signal));
+  stop("signal " + name);
+}
+
+void Server::stop_if_told_before() {
+  const std::string signal = cell_->stop_signal();
+  if (!signal.empty()) asio::post(io_, [this, signal] { stop_on_signal(signal); });
 }
 
 void Server::end_serving(const Rejection& refusal) {

@@ -23,6 +23,7 @@ tl::expected<LibpqLibrary, std::string> load_libpq() {
   file.find(library.setErrorVerbosity, "PQsetErrorVerbosity");
   file.find(library.connectionNeedsPassword, "PQconnectionNeedsPassword");
   file.find(library.serverVersion, "PQserverVersion");
+  file.find(library.backendPID, "PQbackendPID");
   file.find(library.setnonblocking, "PQsetnonblocking");
   file.find(library.setNoticeReceiver, "PQsetNoticeReceiver");
   file.find(library.sendQueryParams, "PQsendQueryParams");

@@ -23,6 +23,7 @@ struct LibpqLibrary {
   decltype(&::PQsetErrorVerbosity) setErrorVerbosity = nullptr;
   decltype(&::PQconnectionNeedsPassword) connectionNeedsPassword = nullptr;
   decltype(&::PQserverVersion) serverVersion = nullptr;
+  decltype(&::PQbackendPID) backendPID = nullptr;
   decltype(&::PQsetnonblocking) setnonblocking = nullptr;
   decltype(&::PQsetNoticeReceiver) setNoticeReceiver = nullptr;
   decltype(&::PQsendQueryParams) sendQueryParams = nullptr;

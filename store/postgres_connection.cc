@@ -11,31 +11,13 @@
 #include <utility>
 
 #include "domain/check.h"
+#include "domain/text_parts.h"
 #include "domain/try.h"
 #include "store/libpq_library.h"
+#include "store/postgres_advice.h"
 
 namespace signalbox {
 namespace {
-
-// What the session needs, whatever is set for the server, the database or the role. A wait for
-// standbys that was asked to include their replay is left so. Warnings have to come: one of them is
-// all that tells a commit without a standby from a durable one. transaction_timeout came with
-// PostgreSQL 17.
-constexpr const char* session_settings =
-    "SELECT set_config('synchronous_commit', CASE current_setting('synchronous_commit')"
-    " WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, false),"
-    " set_config('statement_timeout', '0', false), set_config('lock_timeout', '0', false),"
-    " set_config('idle_in_transaction_session_timeout', '0', false),"
-    " set_config('idle_session_timeout', '0', false),"
-    " set_config('default_transaction_isolation', 'read committed', false),"
-    " set_config('client_min_messages', 'warning', false),"
-    " (SELECT set_config(name, '0', false) FROM pg_settings WHERE name = 'transaction_timeout')";
-
-// A statement that nobody waits for any more, since its deadline is over, would otherwise stand in
-// line for a table's lock as long as that is held, and hold a connection: with one more at each
-// attempt, nobody could connect to the database in the end. Systems that can't do it refuse it.
-constexpr const char* abandonment_setting =
-    "SELECT set_config('client_connection_check_interval', '1s', false)";
 
 // So long a connection that is begun is gone on with: a server that stopped before it was let in
 // may have forgotten it.
@@ -53,12 +35,18 @@ std::vector<std::string> split_list(const char* list) {
   }
 }
 
-std::string in_one_line(const char* text) {
-  std::string line = text == nullptr ? "" : text;
-  while (!line.empty() && line.back() == '\n') line.pop_back();
-  std::replace_if(
-      line.begin(), line.end(), [](char c) { return c == '\n' || c == '\t'; }, ' ');
-  return line;
+// Until a session has its encoding, the server's messages have that of its machine; and whatever
+// listens there may send anything.
+std::string in_one_line(std::string_view text) {
+  constexpr std::size_t bytes_max = 2000;
+  std::string line;
+  while (!text.empty() && line.size() < bytes_max) {
+    const std::size_t size = utf8_character_bytes(text);
+    const bool is_control = size == 1 && static_cast<unsigned char>(text.front()) < ' ';
+    line += size == 0 ? "?" : is_control ? " " : text.substr(0, size);
+    text.remove_prefix(std::max(size, std::size_t{1}));
+  }
+  return std::string(trimmed(line));
 }
 
 struct ResultClear {
@@ -207,7 +195,8 @@ Stored<bool> PostgresConnection::connect(Deadline deadline) {
   }
   // One that is being made anew may not know the role or the database yet.
   const bool all_deny = denied == hosts_.size();
-  return store_failure(all_deny ? StoreError::Kind::denied : StoreError::Kind::away, problems);
+  return store_failure(all_deny ? StoreError::Kind::denied : StoreError::Kind::away,
+                       problems + connection_advice(problems));
 }
 
 // libpq tells the code of a refused connection in the text only, and there if it is to be verbose.
@@ -227,7 +216,7 @@ PostgresConnection::Problem PostgresConnection::connection_problem() const {
     }
     problem.text += std::string(line) + "\n";
   }
-  problem.text = in_one_line(problem.text.c_str());
+  problem.text = in_one_line(problem.text);
   problem.is_denied = denials > 0 && denials >= tries;
   return problem;
 }
@@ -275,7 +264,7 @@ bool PostgresConnection::begin(Host& host) {
     const auto field = [&](int name) { return error_field(*own.library_, notice, name); };
     if (field(PG_DIAG_SEVERITY_NONLOCALIZED) == "WARNING" ||
         field(PG_DIAG_SQLSTATE).substr(0, 2) == "01") {
-      own.warning_ = field(PG_DIAG_MESSAGE_PRIMARY);
+      own.warning_ = in_one_line(field(PG_DIAG_MESSAGE_PRIMARY));
     }
   };
   library_->setNoticeReceiver(connection_, receive_warning, this);
@@ -306,16 +295,6 @@ PostgresConnection::Problem PostgresConnection::reach(Host& host, Deadline deadl
     step = library_->connectPoll(connection_);
   }
   return {};
-}
-
-PostgresConnection::Problem PostgresConnection::set_up(Deadline deadline) {
-  library_->setnonblocking(connection_, 1);
-  library_->setErrorVerbosity(connection_, PQERRORS_DEFAULT);
-  const PostgresAnswer set = run(Effect::reads, session_settings, {}, deadline);
-  if (!set.is_ok()) return {set.message, false};
-  const PostgresAnswer watched = run(Effect::reads, abandonment_setting, {}, deadline);
-  if (watched.outcome == PostgresAnswer::Outcome::refused) return {};
-  return {watched.message, false};
 }
 
 PostgresAnswer PostgresConnection::run(Effect effect, const std::string& statement,
@@ -363,7 +342,7 @@ std::string PostgresConnection::receive(PostgresAnswer& answer, Deadline deadlin
       if (status != PGRES_TUPLES_OK && status != PGRES_COMMAND_OK) {
         answer.outcome = PostgresAnswer::Outcome::refused;
         answer.sqlstate = error_field(*library_, result.get(), PG_DIAG_SQLSTATE);
-        answer.message = error_field(*library_, result.get(), PG_DIAG_MESSAGE_PRIMARY);
+        answer.message = in_one_line(error_field(*library_, result.get(), PG_DIAG_MESSAGE_PRIMARY));
         if (answer.message.empty()) answer.message = error_text();
         if (leaves_in_doubt(error_field(*library_, result.get(), PG_DIAG_SEVERITY_NONLOCALIZED),
                             answer.sqlstate)) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -17,6 +18,12 @@ struct pg_conn;
 namespace signalbox {
 
 struct LibpqLibrary;
+
+// Why nothing is written through a pooler that doesn't keep sessions, with what to do.
+inline constexpr std::string_view session_lost =
+    "the database is behind a pooler that gives each transaction another session, where commits "
+    "may wait for no standby: connect to the database itself, or have the pooler keep the session "
+    "of a connection (PgBouncer: pool_mode = session)";
 
 struct PostgresAnswer {
   enum class Outcome {
@@ -70,6 +77,8 @@ class PostgresConnection {
   // Closes it; the next connection is looked for at another host first.
   void move_on();
   [[nodiscard]] int server_version() const;  // e.g. 150018; 0: not connected
+  // Returns the process that answers at the server, which has what was set for the session.
+  [[nodiscard]] std::int32_t session() const { return session_; }
   // Ends the call under way, and all later ones, soon. Any thread.
   void interrupt();
 
@@ -97,8 +106,10 @@ class PostgresConnection {
   [[nodiscard]] bool begin(Host& host);
   // Connects to the host.
   [[nodiscard]] Problem reach(Host& host, Deadline deadline);
-  // Sets what each session needs.
+  // Sets what each session needs. It and what follows are in postgres_session.cc.
   [[nodiscard]] Problem set_up(Deadline deadline);
+  // Looks whether the session is this connection's for as long as that lasts.
+  [[nodiscard]] Problem require_session(Deadline deadline);
   [[nodiscard]] Wait wait(short events, Deadline deadline) const;
   // Returns why the answer can't be had, or "".
   [[nodiscard]] std::string receive(PostgresAnswer& answer, Deadline deadline, Deadline latest);
@@ -111,6 +122,8 @@ class PostgresConnection {
   std::vector<Host> hosts_;
   std::size_t next_host_ = 0;
   pg_conn* connection_ = nullptr;
+  std::int32_t session_ = 0;
+  bool is_second_ = false;      // of require_session()
   FileDescriptor interrupted_;  // an eventfd, readable for ever after interrupt()
   std::string warning_;         // that came during the present statement
 };

@@ -36,10 +36,11 @@ Stored<bool> PostgresLog::rewrite(std::uint64_t epoch, const ChainLink& link,
   const auto rows = TRY(write_rows(
       "UPDATE " + partitions.front().bytes(0) +
           " SET bytes = $5 WHERE cell = $1 AND prev = $2 AND encode(sha256(bytes), 'hex') = $3"
-          " AND (SELECT epoch FROM sb_cell WHERE cell = $1) = $4 RETURNING prev",
+          " AND (SELECT epoch FROM sb_cell WHERE cell = $1) = $4" +
+          in_own_session(6) + " RETURNING prev",
       {PostgresValue::int4(*cell_), PostgresValue::int8(to_database(link.prev)),
        PostgresValue::text(to_hex(sha256(link.bytes))), PostgresValue::int8(to_database(epoch)),
-       PostgresValue::bytea(bytes)},
+       PostgresValue::bytea(bytes), session()},
       end));
   return !rows.empty();
 }

@@ -58,9 +58,18 @@ Stored<void> PostgresLog::connect(Deadline deadline) {
 Stored<void> PostgresLog::reach(Deadline deadline) {
   TRY(connect(deadline));
   if (cell_) return {};
-  const PostgresCell found = TRY(find_postgres_cell(connection_, options_.cell, deadline));
-  cell_ = found.number;
-  columns_ = found.columns;
+  auto found = find_postgres_cell(connection_, options_.cell, deadline);
+  if (!found) {
+    if (found.error().kind == StoreError::Kind::not_found && was_found_) {
+      found.error().message +=
+          ", which was there before: the database is another one, or lost it, so correct "
+          "cell.engine, or restore the database, and start the servers that have ended";
+    }
+    return tl::unexpected(std::move(found.error()));
+  }
+  was_found_ = true;
+  cell_ = found->number;
+  columns_ = found->columns;
   return {};
 }
 
@@ -143,12 +152,13 @@ Stored<std::uint64_t> PostgresLog::take(std::uint64_t seen, const CellServer& se
   TRY(reach(end));
   TRY(require_durability(end));
   const std::uint64_t epoch = seen + 1;
-  const auto taken = TRY(write_rows(
-      "UPDATE sb_cell SET epoch = $2, holder = $3, address = $4 WHERE cell = $1 AND epoch = $2 - 1"
-      " RETURNING epoch",
-      {PostgresValue::int4(*cell_), int8(epoch), PostgresValue::text(server.name),
-       PostgresValue::text(server.address)},
-      end));
+  const auto taken =
+      TRY(write_rows("UPDATE sb_cell SET epoch = $2, holder = $3, address = $4 WHERE cell = $1 AND "
+                     "epoch = $2 - 1" +
+                         in_own_session(5) + " RETURNING epoch",
+                     {PostgresValue::int4(*cell_), int8(epoch), PostgresValue::text(server.name),
+                      PostgresValue::text(server.address), session()},
+                     end));
   if (taken.empty()) {
     return store_failure(StoreError::Kind::in_use, "another server took the cell");
   }
@@ -158,8 +168,9 @@ Stored<std::uint64_t> PostgresLog::take(std::uint64_t seen, const CellServer& se
   }
   const auto begun =
       TRY(write_rows("UPDATE sb_beat SET epoch = $2, beat = 0, released = false, successor = ''"
-                     " WHERE cell = $1 AND epoch < $2 RETURNING epoch",
-                     {PostgresValue::int4(*cell_), int8(epoch)}, end));
+                     " WHERE cell = $1 AND epoch < $2" +
+                         in_own_session(3) + " RETURNING epoch",
+                     {PostgresValue::int4(*cell_), int8(epoch), session()}, end));
   if (begun.empty()) {
     return store_failure(StoreError::Kind::in_use, "another server took the cell");
   }
@@ -217,8 +228,8 @@ SharedAppend PostgresLog::insert(const ChainLink& link, Deadline deadline) {
       table +
       " WHERE cell = $1 AND prev = $4 AND last = $2 AND epoch = $6)"
       " AND (SELECT epoch FROM sb_cell WHERE cell = $1) = $5"
-      " AND ($9 OR current_setting('synchronous_standby_names') <> '')"
-      " ON CONFLICT DO NOTHING RETURNING last";
+      " AND ($9 OR current_setting('synchronous_standby_names') <> '')" +
+      in_own_session(10) + " ON CONFLICT DO NOTHING RETURNING last";
   const std::vector<PostgresValue> values = {
       PostgresValue::int4(*cell_),
       int8(link.prev),
@@ -228,7 +239,8 @@ SharedAppend PostgresLog::insert(const ChainLink& link, Deadline deadline) {
       int8(link.epoch_before),
       PostgresValue::bytea(link.head),
       PostgresValue::bytea(link.bytes),
-      PostgresValue::boolean(options_.durability != Durability::quorum)};
+      PostgresValue::boolean(options_.durability != Durability::quorum),
+      session()};
   PostgresAnswer answer = connection_.run(Effect::writes, statement, values, deadline);
   if (answer.outcome == PostgresAnswer::Outcome::refused && answer.sqlstate == no_partition_state) {
     if (const auto made = make_partitions(link.prev, deadline); !made) {
@@ -246,7 +258,9 @@ SharedAppend PostgresLog::explain(const PostgresAnswer& answer, Deadline deadlin
       return {Status::unknown, postgres_error(answer, Effect::writes).message};
     case PostgresAnswer::Outcome::refused:
       // It may be that another server is the primary now.
-      if (answer.sqlstate == read_only_state) connection_.close();
+      if (answer.sqlstate == read_only_state || answer.sqlstate == other_session_state) {
+        connection_.close();
+      }
       [[fallthrough]];
     case PostgresAnswer::Outcome::unsent:
       return {Status::away, postgres_error(answer, Effect::writes).message};
@@ -270,10 +284,11 @@ Stored<bool> PostgresLog::beat(const Beat& beat) {
   const auto rows = TRY(
       write_rows("UPDATE sb_beat SET epoch = $2, beat = $3, acked = $4, wall = $5, released = $6,"
                  " successor = $7 WHERE cell = $1 AND epoch <= $2"
-                 " AND (SELECT epoch FROM sb_cell WHERE cell = $1) = $2 RETURNING epoch",
+                 " AND (SELECT epoch FROM sb_cell WHERE cell = $1) = $2" +
+                     in_own_session(8) + " RETURNING epoch",
                  {PostgresValue::int4(*cell_), int8(beat.epoch), int8(beat.beat), int8(beat.acked),
                   PostgresValue::int8(beat.wall_ns), PostgresValue::boolean(beat.is_released),
-                  PostgresValue::text(beat.successor)},
+                  PostgresValue::text(beat.successor), session()},
                  end));
   if (rows.empty()) return false;
   const Position partition = beat.acked / options_.partition_positions;

@@ -81,12 +81,15 @@ class PostgresLog final : public SharedLog {
   [[nodiscard]] Stored<std::vector<ChainLink>> read_links(const std::string& which,
                                                           std::vector<PostgresValue> values,
                                                           Deadline deadline);
+  // The value of in_own_session()'s parameter.
+  [[nodiscard]] PostgresValue session() const { return PostgresValue::int4(connection_.session()); }
   Rows read_rows(const std::string& statement, const std::vector<PostgresValue>& values,
                  Deadline deadline, Deadline latest = {});
   Rows write_rows(const std::string& statement, const std::vector<PostgresValue>& values,
                   Deadline deadline);
 
   const Options options_;
+  bool was_found_ = false;  // the cell, in this object's life
   PostgresConnection connection_;
   // Of the present connection.
   std::optional<std::int32_t> cell_;

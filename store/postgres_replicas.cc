@@ -14,10 +14,10 @@ Stored<bool> PostgresLog::raise_level(std::uint64_t epoch, FeatureLevel level) {
   TRY(require_durability(end));
   const auto rows =
       TRY(write_rows("UPDATE sb_cell SET feature_level = greatest(feature_level, $3) WHERE cell = "
-                     "$1 AND epoch = $2"
-                     " RETURNING epoch",
+                     "$1 AND epoch = $2" +
+                         in_own_session(4) + " RETURNING epoch",
                      {PostgresValue::int4(*cell_), PostgresValue::int8(to_database(epoch)),
-                      PostgresValue::int4(level)},
+                      PostgresValue::int4(level), session()},
                      end));
   return !rows.empty();
 }

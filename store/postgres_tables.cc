@@ -6,6 +6,7 @@
 #include <cstddef>
 
 #include "domain/try.h"
+#include "store/postgres_advice.h"
 #include "store/random_source.h"
 
 namespace signalbox {
@@ -89,12 +90,21 @@ std::string partitions_text(std::int32_t cell, Position prev, Position positions
 
 std::string postgres_cell_table(std::int32_t cell) { return "sb_entry_" + std::to_string(cell); }
 
+std::string in_own_session(std::size_t parameter) {
+  return " AND 1 / (pg_backend_pid() = $" + std::to_string(parameter) +
+         " AND current_setting('synchronous_commit') IN ('on', 'remote_apply'))::int = 1";
+}
+
 StoreError postgres_error(const PostgresAnswer& answer, Effect effect) {
+  if (answer.sqlstate == other_session_state) {
+    return {StoreError::Kind::away, std::string(session_lost), {}, {}};
+  }
   const bool in_doubt =
       answer.outcome == PostgresAnswer::Outcome::unknown && effect == Effect::writes;
   return {in_doubt ? StoreError::Kind::io : StoreError::Kind::away,
           "the shared log's database: " + answer.message +
-              (answer.sqlstate.empty() ? "" : " (SQLSTATE " + answer.sqlstate + ")"),
+              (answer.sqlstate.empty() ? "" : " (SQLSTATE " + answer.sqlstate + ")") +
+              statement_advice(answer.sqlstate),
           {},
           {}};
 }

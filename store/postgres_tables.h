@@ -9,9 +9,11 @@
 // Statements name the partition of their cell: its lock tells who is appending (PostgresLog::take).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "store/postgres_connection.h"
 #include "store/shared_log.h"
@@ -31,6 +33,13 @@ inline Position from_database(std::int64_t value) { return static_cast<Position>
 
 // Returns the name of the cell's partition of sb_entry.
 std::string postgres_cell_table(std::int32_t cell);
+
+// Returns what goes on a condition of a statement that writes: it runs in the session that was set
+// up for it (PostgresConnection::session(), the parameter of this number), and waits for a standby.
+// Elsewhere the statement fails as a whole, and postgres_error() says why.
+std::string in_own_session(std::size_t parameter);
+// The SQLSTATE of that: division_by_zero, which nothing else here leads to.
+inline constexpr std::string_view other_session_state = "22012";
 
 // Returns the error for an answer that isn't ok: `away` if nothing came of the statement, and `io`
 // if it wrote and its outcome is unknown.

@@ -13,6 +13,9 @@ namespace {
 
 // Before an append that found the shared log away is tried again.
 constexpr std::int64_t away_pause_ns = 100'000'000;
+// The same once it has been away for long: it may log each attempt, on a disk that is full, say.
+constexpr std::int64_t long_away_ns = 10'000'000'000;
+constexpr std::int64_t long_away_pause_ns = 5 * away_pause_ns;
 // A link has at most these bytes, unless a single commit has more: shared logs are made for small
 // values.
 constexpr std::size_t link_bytes_max = 1024 * 1024;
@@ -383,7 +386,8 @@ bool ReplicatedEventLog::pause(const std::string& why) {
   if (interrupted_) return false;
   note_waiting(why);
   if (!std::exchange(is_away_, true)) note_(why);
-  waiter_->wait(away_pause_ns);
+  const bool lasts = waiter_->monotonic_ns() - waiting_since_ns_ > long_away_ns;
+  waiter_->wait(lasts ? long_away_pause_ns : away_pause_ns);
   return !interrupted_;
 }
 

@@ -178,17 +178,6 @@ Stored<std::string> try_to_join(const CellJoin& join, const std::string& own_key
   return *std::move(key);
 }
 
-// Returns what ends the start, with what to do.
-StoreError refusal(const CellJoin& join, StoreError error) {
-  if (error.kind == StoreError::Kind::in_use) return name_taken(join.settings.server);
-  if (error.kind == StoreError::Kind::denied) {
-    error.message +=
-        ": correct the role or the database in cell.engine, or make them, and give the role's "
-        "password in ~/.pgpass or PGPASSWORD of this service's user; pg_hba.conf has to let it in";
-  }
-  return error;
-}
-
 }  // namespace
 
 ReplicaReport standby_report(const CellServer& server, const std::string& version,
@@ -233,7 +222,10 @@ Stored<std::optional<std::string>> join_cell(const CellJoin& join, const std::st
     auto key = try_to_join(join, own_key, joining);
     if (key) return *std::move(key);
     const std::int64_t now_ms = join.now_ms();
-    if (!denial.passes(key.error(), now_ms)) return tl::unexpected(refusal(join, key.error()));
+    if (!denial.passes(key.error(), now_ms)) {
+      const bool is_taken = key.error().kind == StoreError::Kind::in_use;
+      return tl::unexpected(is_taken ? name_taken(join.settings.server) : key.error());
+    }
     if (!noted_ms || now_ms - *noted_ms >= note_again_ms) {
       noted_ms = now_ms;
       join.note(false, "waiting for the log of the cell " + join.settings.name + ": " +

@@ -18,6 +18,9 @@ namespace {
 
 constexpr std::int64_t trouble_interval_ms = 5 * 60 * 1000;
 constexpr std::int64_t trouble_settled_ms = 1000;
+// A database that has refused for so long is asked as seldom as it has beats: it may begin a
+// session for each attempt, and writes a line or two into a log of its own.
+constexpr std::int64_t impatient_ms_max = 2000;
 
 }  // namespace
 
@@ -122,8 +125,7 @@ void CellMember::run() {
     goes_on = is_active_ ? beat() : stand_by();
     if (goes_on && is_active_) do_upgrades();
     if (goes_on) report();
-    goes_on = goes_on && !has_failed_ &&
-              (is_active_ ? wait_to_beat() : wait(limits::cell_poll_ms_default));
+    goes_on = goes_on && !has_failed_ && (is_active_ ? wait_to_beat() : wait(look_pause_ms()));
   }
   upgrades_.refuse_all(upgraded_elsewhere(settings_.name));
   bool lets_go = false;
@@ -156,8 +158,14 @@ void CellMember::note_trouble(const std::string& why) {
   }
 }
 
+std::int64_t CellMember::look_pause_ms() const {
+  const bool lasts = failing_since_ns_ && is_older(failing_since_ns_, impatient_ms_max);
+  return lasts ? limits::cell_beat_ms_default : limits::cell_poll_ms_default;
+}
+
 bool CellMember::tolerate(const StoreError& error) {
   if (has_replica_failed_) return fail(error);  // only another start finds out what it has
+  if (!failing_since_ns_) failing_since_ns_ = waiter_->monotonic_ns();
   switch (error.kind) {
     case StoreError::Kind::away:
     case StoreError::Kind::io:
@@ -193,7 +201,7 @@ bool CellMember::fail(const StoreError& error) {
 bool CellMember::stand_by() {
   const std::int64_t read_ns = waiter_->wall_ns();
   const auto state = shared_->state();
-  if (!state) return tolerate(state.error());
+  if (!state) return believe_loss(state.error());
   const std::int64_t ahead_ms =
       clock_ahead_ms(read_ns, state->database_wall_ns, waiter_->wall_ns());
   {
@@ -211,13 +219,22 @@ bool CellMember::stand_by() {
   if (has_failed_) return false;
   if (auto compared = compare_with_chain(*state); !compared) return believe_loss(compared.error());
   lost_since_ns_.reset();
+  failing_since_ns_.reset();
   if (*followed) {
     if (const auto told = require_events_of_redactions(); !told) return tolerate(told.error());
   }
   const bool fit = is_fit(ahead_ms);
   if (*followed) show_current(std::min(read_ns, state->database_wall_ns));
   const TakeoverWatch::Cause cause = watch_.judge(*state, waiter_->monotonic_ns() / ns_per_ms);
-  return cause == TakeoverWatch::Cause::none || !fit || take(*state, cause);
+  if (!fit) return true;
+  if (cause != TakeoverWatch::Cause::none) return take(*state, cause);
+  note_standing_by(*state);
+  return true;
+}
+
+void CellMember::note_standing_by(const CellState& state) {
+  if (untaken_ != std::pair(state.beat_epoch, state.beat)) take_trouble_.clear();
+  note_trouble(take_trouble_.empty() ? report_trouble_ : take_trouble_);
 }
 
 bool CellMember::is_fit(std::int64_t ahead_ms) {
@@ -234,7 +251,7 @@ bool CellMember::is_fit(std::int64_t ahead_ms) {
           " the database's: have NTP set whichever is wrong";
   }
   is_unfit_ = !why.empty();
-  note_trouble(is_unfit_ ? "this server doesn't take the cell: " + why : "");
+  if (is_unfit_) note_trouble("this server doesn't take the cell: " + why);
   return !is_unfit_;
 }
 
@@ -256,9 +273,9 @@ void CellMember::note_lag(Position acked) {
 }
 
 // A server of the database that was its primary and hung shows what was there before, for as long
-// as nobody tells it.
+// as nobody tells it; and a database that is restored lacks the cell meanwhile.
 bool CellMember::believe_loss(StoreError error) {
-  if (error.kind == StoreError::Kind::damaged) {
+  if (error.kind == StoreError::Kind::damaged || error.kind == StoreError::Kind::not_found) {
     if (!lost_since_ns_) lost_since_ns_ = waiter_->monotonic_ns();
     if (is_older(lost_since_ns_, limits::cell_loss_ms_min)) return tolerate(error);
     if (is_older(disconnected_at_ns_, limits::cell_look_ms_default)) {

@@ -118,6 +118,10 @@ class CellMember {
   [[nodiscard]] Stored<void> require_events_of_redactions() const;
   // Returns false to end the thread: the database has shown such an error for long.
   bool believe_loss(StoreError error);
+  // Returns how long a server that stands by waits before it looks again.
+  [[nodiscard]] std::int64_t look_pause_ms() const;
+  // Says what troubles a server that stands by, for as long as there is no other beat.
+  void note_standing_by(const CellState& state);
   void note_lag(Position acked);
   bool take(const CellState& state, TakeoverWatch::Cause cause);
   // Waits until no proof of the former writer's holds any more, which was deposed at
@@ -137,6 +141,8 @@ class CellMember {
   void look_for_writer();
   void report();
   void report_itself();
+  // Counts a report that failed.
+  void note_unreported(const StoreError& error);
   void note_trouble(const std::string& why);
   // Returns false if this server shall not take the cell now, and says why. Its clock is so far
   // ahead of the database's.
@@ -173,7 +179,8 @@ class CellMember {
   Position beaten_ = 0;                         // what the latest beat said to be acknowledged
   std::optional<std::int64_t> compared_at_ns_;  // with the chain
   std::uint64_t compared_epoch_ = 0;
-  std::optional<std::int64_t> lost_since_ns_;  // when the comparison first failed
+  std::optional<std::int64_t> lost_since_ns_;     // when the comparison first failed
+  std::optional<std::int64_t> failing_since_ns_;  // when the database first did
   std::optional<std::int64_t> disconnected_at_ns_;
   Position acked_max_ = 0;  // of all beats that were read
   Position lag_noted_ = 0;  // what hooks_.lags was called with
@@ -186,8 +193,11 @@ class CellMember {
   bool is_unfit_ = false;                      // to take the cell
   bool has_replica_failed_ = false;            // what it has isn't known
   bool has_failed_ = false;                    // hooks_.failed was called
-  std::string name_trouble_;                   // why its reports aren't taken, as the writer
-  bool is_noted_ = false;                      // a trouble, in the log of the service
+  std::string report_trouble_;                 // why its reports aren't taken
+  int report_failures_ = 0;                    // in a row
+  std::string take_trouble_;                   // why it couldn't take the cell
+  std::optional<std::pair<std::uint64_t, std::uint64_t>> untaken_;  // epoch and beat of before
+  bool is_noted_ = false;  // a trouble, in the log of the service
   std::optional<std::int64_t> noted_at_ns_;
   std::atomic<std::int64_t> beat_proved_at_ns_ = 0;
   std::atomic<bool> is_active_ = false;

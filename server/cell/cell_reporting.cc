@@ -9,6 +9,12 @@
 #include "server/limits.h"
 
 namespace signalbox {
+namespace {
+
+// So many reports that fail in a row are a trouble.
+constexpr int report_failures_max = 3;
+
+}  // namespace
 
 CellView CellMember::view() const {
   const std::lock_guard lock(mutex_);
@@ -73,9 +79,13 @@ void CellMember::report_itself() {
   own.erased_through = log_.erased_through(is_active_);
   own.redacted_at = log_.pending_redactions().latest;
   const auto told = reports_->report(own);
-  if (told) name_trouble_.clear();
-  if (told) return;
-  if (told.error().kind != StoreError::Kind::in_use) {  // a database that is slow, say
+  if (told) {
+    report_failures_ = 0;
+    report_trouble_.clear();
+    return;
+  }
+  if (told.error().kind != StoreError::Kind::in_use) {
+    note_unreported(told.error());
     constexpr std::int64_t ahead_ms = limits::cell_report_ms_default - limits::cell_look_ms_default;
     reported_at_ns_ = waiter_->monotonic_ns() - ahead_ms * ns_per_ms;
     return;
@@ -83,10 +93,17 @@ void CellMember::report_itself() {
   // The name is only for people: the writer of a cell doesn't end for it.
   const StoreError taken = name_taken(settings_.server);
   if (is_active_) {
-    name_trouble_ = taken.message;
+    report_trouble_ = taken.message;
   } else {
     fail(taken);
   }
+}
+
+// Now and then a database is slow. What lasts is told: nothing goes from the database for want of
+// reports, and others take this server for one that is gone.
+void CellMember::note_unreported(const StoreError& error) {
+  if (++report_failures_ < report_failures_max) return;
+  report_trouble_ = "this server can't tell the others of itself: " + error.message;
 }
 
 // Before it follows, and long before it may have to beat: the log is read for that. What fails only

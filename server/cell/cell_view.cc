@@ -55,9 +55,12 @@ json::object to_json(const CellView& view) {
   result["epoch"] = view.epoch;
   result["feature_level"] = view.feature_level;
   result["feature_level_newest"] = feature_level_newest;
-  result["active"] = view.holder.name.empty() ? json::value(nullptr)
-                                              : json::value{{"server", view.holder.name},
-                                                            {"address", view.holder.address}};
+  // One that raised the epoch and got no further doesn't take commands.
+  const bool has_active = !view.holder.name.empty() &&
+                          (view.role == CellRole::active || view.holder.name != view.server.name);
+  result["active"] =
+      has_active ? json::value{{"server", view.holder.name}, {"address", view.holder.address}}
+                 : json::value(nullptr);
   const bool is_known = view.role == CellRole::standby && view.current_ns != 0;
   result["current_at"] =
       is_known ? json::value(format_time(view.current_ns)) : json::value(nullptr);

@@ -15,8 +15,11 @@ bool CellMember::take(const CellState& state, TakeoverWatch::Cause cause) {
   const auto epoch = shared_->take(state.epoch, settings_.server);
   if (!epoch) {
     if (epoch.error().kind == StoreError::Kind::in_use) return true;  // another one was first
+    take_trouble_ = epoch.error().message;
+    untaken_ = {state.beat_epoch, state.beat};
     return tolerate(epoch.error());
   }
+  take_trouble_.clear();
   const std::int64_t taken_at_ns = waiter_->monotonic_ns();
   // Everything that can be read now is durable, as take() has written after it.
   const auto level = become_writer(*epoch);
@@ -98,7 +101,7 @@ bool CellMember::beat() {
   note_trouble(!is_writer            ? is_writer.error().message
                : !attending          ? attending.error().message
                : !unappended.empty() ? unappended
-                                     : name_trouble_);
+                                     : report_trouble_);
   return true;
 }
 

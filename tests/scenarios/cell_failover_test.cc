@@ -274,6 +274,30 @@ TEST_F(CellTest, AServerThatHungAnswersNothingAsThePresent) {
   EXPECT_TRUE(after->at("result").as_object().contains("as_of")) << boost::json::serialize(*after);
 }
 
+// Between what it was and what it is to be nothing serves, and nothing may be lost for that.
+TEST_F(CellTest, AServerThatWasJustDeposedEndsWhenItIsTold) {  // K3
+  start_both();
+  CellPeer* active = &a_;
+  CellPeer* other = &b_;
+  const std::string deposed = "no longer the writer of the cell main";
+  for (int round = 0; round < 4; ++round) {
+    active->pause();
+    await_role(*other, "active");
+    const std::size_t before = active->server().messages().size();
+    active->go_on();
+    EXPECT_TRUE(eventually([&] {
+      return active->server().messages().find(deposed, before) != std::string::npos;
+    })) << active->server().messages();
+    EXPECT_EQ(active->server().stop(), 0) << active->server().messages();
+    EXPECT_NE(active->server().messages().find("stopping: signal Terminated", before),
+              std::string::npos)
+        << active->server().messages();
+    active->server().start();
+    await_role(*active, "standby");
+    std::swap(active, other);
+  }
+}
+
 // The other one takes the cell at once, as after a crash, and long before the lease of a beat is
 // over that this server has had acknowledged.
 TEST_F(CellTest, AServerWhoseConnectionTheDatabaseEndedAnswersNothingAsThePresent) {  // P10

@@ -182,7 +182,8 @@ TEST_F(CellTrouble, SaysWhichRightIsMissingAndGoesOnOnceItIsBack) {  // K12
   await_trouble(a_, "permission denied for table sb_entry_1");
   // Until its lease is over it takes what waits for the log then, and whoever asked for it.
   EXPECT_TRUE(eventually([&] {
-    return a_.server().messages().find("hasn't acknowledged anything") != std::string::npos;
+    return a_.server().messages().find("ms (the shared log's database: permission denied for") !=
+           std::string::npos;
   }));
   const Output refused = a_.ask({"rpc", "run.start", R"({"goal":"refused"})"});
   EXPECT_EQ(code_of(refused), "STORAGE_AWAY") << refused.out;

@@ -160,6 +160,9 @@ TEST_F(CellBeatTest, TellsOfItselfAgainSoonWhenThatFailed) {  // K7
        ms += limits::cell_beat_ms_default) {
     pass(limits::cell_beat_ms_default);
   }
+  EXPECT_NE(member_->view().trouble.find("can't tell the others of itself: it took too long"),
+            std::string::npos)
+      << member_->view().trouble;
   reports_->fails = false;
   const int before = reports_->told;
   for (std::int64_t ms = 0; ms <= 2 * limits::cell_look_ms_default;
@@ -167,6 +170,7 @@ TEST_F(CellBeatTest, TellsOfItselfAgainSoonWhenThatFailed) {  // K7
     pass(limits::cell_beat_ms_default);
   }
   EXPECT_EQ(reports_->told, before + 1);
+  EXPECT_EQ(member_->view().trouble, "");
 }
 
 }  // namespace

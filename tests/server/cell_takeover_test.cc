@@ -17,6 +17,25 @@
 namespace signalbox {
 namespace {
 
+// A database that takes no takeover, or has no cell, as while it is restored.
+class DefectiveLog final : public MemorySharedLog {
+ public:
+  using MemorySharedLog::MemorySharedLog;
+  Stored<CellState> state() override {
+    ++looks;
+    if (is_gone) return store_failure(StoreError::Kind::not_found, "there is no cell");
+    return MemorySharedLog::state();
+  }
+  Stored<std::uint64_t> take(std::uint64_t seen, const CellServer& server) override {
+    if (refuses) return store_failure(StoreError::Kind::away, "a right is missing");
+    return MemorySharedLog::take(seen, server);
+  }
+
+  std::atomic<int> looks = 0;
+  std::atomic<bool> is_gone = false;
+  std::atomic<bool> refuses = false;
+};
+
 class CellTakeoverTest : public testing::Test {
  protected:
   void SetUp() override {
@@ -31,17 +50,18 @@ class CellTakeoverTest : public testing::Test {
         std::make_unique<test::SteppedWaiter>(time_));
     auto waiter = std::make_unique<test::SteppedWaiter>(time_);
     waiter_ = waiter.get();
+    auto database = std::make_unique<DefectiveLog>(chain_);
+    database_ = database.get();
     CellSettings settings;
     settings.name = "main";
     settings.server = {"b", "tcp://b:1", "this one"};
     member_ = std::make_unique<CellMember>(
         settings, "1.2", *log_,
-        CellMember::Connections{std::make_unique<MemorySharedLog>(chain_),
-                                std::make_unique<MemorySharedLog>(chain_)},
-        CellMember::Hooks{[this](const FollowedLink&) { member_->note_applied(); },
-                          [](std::int64_t) {}, [this] { is_active_ = true; },
-                          [](const std::string&) {}, [](const StoreError&) {},
-                          [](bool, const std::string&) {}},
+        CellMember::Connections{std::move(database), std::make_unique<MemorySharedLog>(chain_)},
+        CellMember::Hooks{
+            [this](const FollowedLink&) { member_->note_applied(); }, [](std::int64_t) {},
+            [this] { is_active_ = true; }, [](const std::string&) {},
+            [this](const StoreError&) { has_failed_ = true; }, [](bool, const std::string&) {}},
         std::move(waiter));
     member_->start();
     ASSERT_TRUE(is_settled());
@@ -73,6 +93,8 @@ class CellTakeoverTest : public testing::Test {
   std::uint64_t beats_ = 0;
   std::unique_ptr<RocksEventLog> replica_;
   std::atomic<bool> is_active_ = false;
+  std::atomic<bool> has_failed_ = false;
+  DefectiveLog* database_ = nullptr;  // the member's
   std::unique_ptr<ReplicatedEventLog> log_;
   test::SteppedWaiter* waiter_ = nullptr;  // the member's
   std::unique_ptr<CellMember> member_;
@@ -98,6 +120,60 @@ TEST_F(CellTakeoverTest, BeginsAtOnceIfTheFormerWriterHasLetGo) {  // P10, K5
   ASSERT_TRUE(beats(/*lets_go=*/true));
   time_->pass(limits::cell_poll_ms_default);
   EXPECT_TRUE(eventually([this] { return is_active_.load(); }));
+}
+
+TEST_F(CellTakeoverTest, SaysWhyItFailsUntilSomebodyBeats) {  // K12
+  database_->refuses = true;
+  const auto trouble = [&] { return member_->view().trouble; };
+  for (std::int64_t ms = 0; trouble().empty(); ms += limits::cell_poll_ms_default) {
+    ASSERT_LT(ms, 10 * limits::cell_silence_ms_max);
+    pass(limits::cell_poll_ms_default);
+  }
+  // Whether it tries again or looks first.
+  for (std::int64_t ms = 0; ms < 2 * limits::cell_silence_ms_max;
+       ms += limits::cell_poll_ms_default) {
+    pass(limits::cell_poll_ms_default);
+    EXPECT_EQ(trouble(), "a right is missing");
+  }
+  ASSERT_TRUE(beats());
+  pass(limits::cell_poll_ms_default);
+  EXPECT_EQ(trouble(), "");
+}
+
+TEST_F(CellTakeoverTest, LeavesACellThatIsGoneForLongOnly) {  // K5
+  database_->is_gone = true;
+  pass(limits::cell_poll_ms_default);
+  pass(limits::cell_loss_ms_min / 2);
+  EXPECT_EQ(member_->view().trouble, "there is no cell");
+  database_->is_gone = false;
+  ASSERT_TRUE(beats());
+  pass(limits::cell_beat_ms_default);
+  EXPECT_EQ(member_->view().trouble, "");
+  EXPECT_FALSE(has_failed_);
+  database_->is_gone = true;
+  pass(limits::cell_poll_ms_default);
+  pass(limits::cell_loss_ms_min / 2);
+  EXPECT_FALSE(has_failed_);
+  time_->pass(limits::cell_loss_ms_min);
+  EXPECT_TRUE(eventually([this] { return has_failed_.load(); }));
+}
+
+// It would begin a session for each look, and log it.
+TEST_F(CellTakeoverTest, LooksSeldomAtADatabaseThatFailsForLong) {  // K12
+  const auto looks_in = [&](std::int64_t ms) {
+    const int before = database_->looks;
+    for (std::int64_t at = 0; at < ms; at += limits::cell_poll_ms_default) {
+      pass(limits::cell_poll_ms_default);
+    }
+    return database_->looks - before;
+  };
+  database_->is_gone = true;
+  EXPECT_GT(looks_in(1'000), 40) << "a failover is over soon";
+  (void)looks_in(2'000);
+  EXPECT_LE(looks_in(1'000), 5);
+  database_->is_gone = false;
+  (void)looks_in(1'000);
+  EXPECT_GT(looks_in(1'000), 40);
 }
 
 // Answers would wait for long, and the takeover of a crash has 300 ms.

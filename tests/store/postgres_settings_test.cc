@@ -66,6 +66,89 @@ TEST_F(PostgresSettingsTest, LeaveNoSessionThatWaitsForALockAfterItsDeadline) { 
   EXPECT_TRUE(eventually([&] { return log.state().has_value(); }));
 }
 
+// As behind a pooler that gives each transaction whichever session is free: what was set for
+// another one doesn't hold there, and the role's setting doesn't wait for a standby.
+TEST_F(PostgresSettingsTest, WriteNothingInASessionThatIsNotSetUp) {  // K2
+  nodes.query("CREATE SCHEMA pooled");
+  nodes.query(
+      "CREATE FUNCTION pooled.set_config(text, text, boolean) RETURNS text LANGUAGE sql AS"
+      " 'SELECT $2'");
+  options.url +=
+      "?options=-csearch_path%3Dpooled%2Cpg_catalog%2Cpublic%20-csynchronous_commit%3Doff";
+  PostgresLog log(options);
+  ASSERT_TRUE(log.state());
+  const SharedAppend appended = log.append(link_after(first_link(), 1));
+  EXPECT_EQ(appended.status, SharedAppend::Status::away);
+  EXPECT_NE(appended.message.find("pool_mode = session"), std::string::npos) << appended.message;
+  Beat beat;
+  beat.epoch = 1;
+  beat.beat = 1;
+  const auto beaten = log.beat(beat);
+  ASSERT_FALSE(beaten) << "it would prove what no standby has";
+  EXPECT_EQ(beaten.error().kind, StoreError::Kind::away);
+  EXPECT_FALSE(log.take(1, {"two", "b"}));
+  EXPECT_FALSE(log.raise_level(1, feature_level_newest));
+  EXPECT_EQ(log.last()->last, first_link().last);
+  EXPECT_EQ(log.state()->epoch, 1U);
+  nodes.query("DROP SCHEMA pooled CASCADE");
+}
+
+// The process that answers isn't the one that the server named, and is another one each time.
+TEST_F(PostgresSettingsTest, LetNobodyConnectToAPoolerThatChangesSessions) {  // K12
+  nodes.query("CREATE SCHEMA changing");
+  nodes.query("CREATE SEQUENCE changing.calls");
+  nodes.query(
+      "CREATE FUNCTION changing.pg_backend_pid() RETURNS int LANGUAGE sql AS"
+      " 'SELECT nextval(''changing.calls'')::int'");
+  options.url += "?options=-csearch_path%3Dchanging%2Cpg_catalog%2Cpublic";
+  PostgresLog log(options);
+  const auto state = log.state();
+  ASSERT_FALSE(state);
+  EXPECT_EQ(state.error().kind, StoreError::Kind::away);
+  EXPECT_NE(state.error().message.find("connect to the database itself"), std::string::npos)
+      << state.error().message;
+  nodes.query("DROP SCHEMA changing CASCADE");
+}
+
+// Until a session has its encoding, what the database says has another one; this role's name is in
+// none. An answer that quotes it has to be one that clients can read.
+TEST_F(PostgresSettingsTest, AreToldInUtf8) {  // K12
+  options.url.replace(options.url.find("signalbox@"), std::string("signalbox").size(), "%FC");
+  const auto state = PostgresLog(options).state();
+  ASSERT_FALSE(state);
+  EXPECT_EQ(state.error().kind, StoreError::Kind::denied) << state.error().message;
+  EXPECT_EQ(state.error().message.find('\xFC'), std::string::npos);
+  EXPECT_NE(state.error().message.find("role \"?\" does not exist"), std::string::npos)
+      << state.error().message;
+  EXPECT_NE(state.error().message.find("correct the role"), std::string::npos);
+}
+
+TEST_F(PostgresSettingsTest, DoNotMatterForStatements) {  // K12
+  const std::string url = options.url;
+  for (const char* setting : {"statement_timeout%3D1ms", "standard_conforming_strings%3Doff"}) {
+    options.url = url + "?options=-c" + setting;
+    PostgresLog log(options);
+    EXPECT_TRUE(eventually([&] { return log.state().has_value(); })) << setting;
+    const auto trimmed = log.trim(1, 0, 10);
+    EXPECT_TRUE(trimmed) << setting << ": " << trimmed.error().message;
+  }
+}
+
+TEST_F(PostgresSettingsTest, AreNamedWhenTheyHaveToBeChanged) {  // K12
+  nodes.query("ALTER TABLE sb_beat RENAME TO sb_beaten");
+  const auto renamed = PostgresLog(options).state();
+  nodes.query("ALTER TABLE sb_beaten RENAME TO sb_beat");
+  ASSERT_FALSE(renamed);
+  EXPECT_NE(renamed.error().message.find("put back what was there"), std::string::npos)
+      << renamed.error().message;
+  options.url += "?options=-cdefault_transaction_read_only%3Don";
+  const auto read_only = PostgresLog(options).state();
+  ASSERT_FALSE(read_only);
+  EXPECT_NE(read_only.error().message.find("default_transaction_read_only is set"),
+            std::string::npos)
+      << read_only.error().message;
+}
+
 // A server that took them for lost would say how to make the cell anew.
 TEST_F(PostgresSettingsTest, DoNotHideThatTheTablesAreThere) {  // K12
   options.url += "?options=-csearch_path%3Dpg_catalog";
@@ -78,6 +161,21 @@ TEST_F(PostgresSettingsTest, DoNotHideThatTheTablesAreThere) {  // K12
   const auto made = log.create(first_link(), "secret");
   ASSERT_FALSE(made);
   EXPECT_EQ(made.error().kind, StoreError::Kind::away);
+}
+
+// As while a database is restored in its place.
+TEST_F(PostgresSettingsTest, SayThatACellWasThereBefore) {  // K5
+  PostgresLog log(options);
+  ASSERT_TRUE(log.state());
+  nodes.query("ALTER TABLE sb_cell RENAME TO sb_cell_of_before");
+  (void)log.state();
+  const auto gone = log.state();
+  nodes.query("ALTER TABLE sb_cell_of_before RENAME TO sb_cell");
+  ASSERT_FALSE(gone);
+  EXPECT_EQ(gone.error().kind, StoreError::Kind::not_found);
+  EXPECT_NE(gone.error().message.find("was there before"), std::string::npos)
+      << gone.error().message;
+  EXPECT_TRUE(log.state());
 }
 
 // Whoever takes the cell raises the epoch of sb_cell first: with one below it nobody could.

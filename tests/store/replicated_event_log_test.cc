@@ -2,6 +2,7 @@
 // another server has taken it; and what a follower takes and refuses (BEHAVIOURS, chapter K).
 #include "store/replicated_event_log.h"
 
+#include <atomic>
 #include <thread>
 
 #include <gtest/gtest.h>
@@ -9,6 +10,7 @@
 #include "store/memory_shared_log.h"
 #include "store/rocks_event_log.h"
 #include "tests/eventually.h"
+#include "tests/fixtures/stepped_time.h"
 #include "tests/fixtures/temporary_directory.h"
 #include "tests/store/faulty_disk.h"
 #include "tests/store/sample_events.h"
@@ -155,6 +157,48 @@ TEST_F(ReplicatedLog, WaitsWhileTheSharedLogIsAway) {
   if (!first_.notes.empty()) {
     EXPECT_EQ(first_.notes.back(), "");  // it is back
   }
+}
+
+// A database that is full, say, and logs each attempt.
+class RefusingLog final : public MemorySharedLog {
+ public:
+  RefusingLog(std::shared_ptr<MemoryChain> chain, std::atomic<int>& attempts)
+      : MemorySharedLog(std::move(chain)), attempts_(attempts) {}
+  SharedAppend append(const ChainLink& /*link*/) override {
+    ++attempts_;
+    return {SharedAppend::Status::away, "there is no space"};
+  }
+
+ private:
+  std::atomic<int>& attempts_;
+};
+
+TEST_F(ReplicatedLog, TriesLessOftenOnceAnOutageLasts) {  // K12
+  const auto time = std::make_shared<SteppedTime>();
+  auto own_waiter = std::make_unique<SteppedWaiter>(time);
+  const SteppedWaiter& waiter = *own_waiter;
+  std::atomic<int> attempts = 0;
+  Member member(chain_);
+  ReplicatedEventLog log(
+      *member.replica, std::make_unique<RefusingLog>(chain_, attempts), [](const std::string&) {},
+      std::move(own_waiter));
+  std::thread writer([&] {
+    const std::vector<Commit> commits = {sample_commit(1, 1)};
+    EXPECT_EQ(log.append(0, commits).status, AppendStatus::unknown);
+  });
+  const auto attempts_in = [&](int seconds) {
+    const int before = attempts;
+    for (int step = 0; step < 10 * seconds; ++step) {
+      EXPECT_TRUE(eventually([&] { return waiter.is_waiting(); }));
+      time->pass(100);
+    }
+    return attempts - before;
+  };
+  EXPECT_GE(attempts_in(5), 49);
+  (void)attempts_in(6);
+  EXPECT_LE(attempts_in(5), 11);
+  log.interrupt();
+  writer.join();
 }
 
 TEST_F(ReplicatedLog, GivesUpWhenItIsInterrupted) {
