@@ -7,68 +7,13 @@
 #include "store/sha256.h"
 #include "store/signed_note.h"
 #include "tests/fixtures/random_seed.h"
-#include "tests/scenarios/audit_fixture.h"
+#include "tests/scenarios/redaction_fixture.h"
 
 namespace signalbox {
 namespace {
 
 namespace fs = std::filesystem;
 namespace json = boost::json;
-
-// Random characters, so that compression doesn't hide the secret.
-const std::string secret = "q7Zt0vXw4LbR9sKyJ2mNfHcPdGaE8uT5iQo1xWz6";
-
-std::vector<fs::path> files_with_secret(const fs::path& directory) {
-  std::vector<fs::path> found;
-  for (const auto& file : fs::recursive_directory_iterator(directory)) {
-    if (file.is_regular_file() && content_of(file.path()).find(secret) != std::string::npos) {
-      found.push_back(file.path());
-    }
-  }
-  return found;
-}
-
-std::string listed(const std::vector<fs::path>& files) {
-  std::string text;
-  for (const fs::path& file : files) text += file.string() + "\n";
-  return text;
-}
-
-class RedactionTest : public AuditTest {
- protected:
-  // Starts a run with the secret in its goal, recorded at `position_`.
-  void start_run_with_secret() {
-    append_events(20);
-    run_id_ = start_run("use the key " + secret + " for it");
-    const json::array started = events(run_id_, "RunStarted");
-    ASSERT_EQ(started.size(), 1U);
-    position_ = json::serialize(started.front().at("position"));
-    append_events(20);
-  }
-  void stop() { ASSERT_EQ(server_.stop(), 0) << server_.messages(); }
-  std::vector<std::string> redact_words(std::vector<std::string> more = {}) const {
-    std::vector<std::string> words{"audit", "redact", position_, "--reason", "a key in the goal"};
-    words.insert(words.end(), more.begin(), more.end());
-    return words;
-  }
-  // Returns the files of the log, and of what is derived from it, that hold the secret.
-  [[nodiscard]] std::string log_with_secret(const fs::path& data) const {
-    std::vector<fs::path> found;
-    for (const char* folder : {"log", "projections"}) {
-      if (!fs::exists(data / folder)) continue;
-      for (fs::path& file : files_with_secret(data / folder)) found.push_back(std::move(file));
-    }
-    return listed(found);
-  }
-  Output signalbox(const fs::path& data, std::vector<std::string> words) const {
-    words.insert(words.begin(), SIGNALBOX_BINARY);
-    words.insert(words.end(), {"--data", data.string()});
-    return run_process(std::move(words), {});
-  }
-
-  std::string run_id_;
-  std::string position_;
-};
 
 TEST_F(RedactionTest, TakesAGoalOutOfEverythingAndProvesTheSame) {
   stop();
@@ -146,85 +91,6 @@ TEST_F(RedactionTest, TakesAGoalOutOfEverythingAndProvesTheSame) {
                                       {});
   ASSERT_EQ(replayed.exit_code, 0) << replayed.err;
   EXPECT_EQ(one_object(replayed).at("result").at("run").at("goal").as_string(), "[redacted]");
-}
-
-TEST_F(RedactionTest, SaysWhereElseItIs) {
-  std::ofstream(pipeline()) << R"(
-name = "prints"
-[[station]]
-name = "print"
-executor = "process"
-command = ["sh", "-c", "echo )"
-                            << secret << R"( > \"$SIGNALBOX_ARTIFACTS_DIR/kept.txt\""]
-)";
-  run_id_ = start_run("print " + secret);
-  await_status(run_id_, "succeeded");
-  position_ = json::serialize(events(run_id_, "RunStarted").front().at("position"));
-  start_run("again with " + secret);
-  stop();
-  const json::object report = result(redact_words());
-  std::string places = json::serialize(report.at("remaining"));
-  EXPECT_NE(places.find("artifacts/sha256"), std::string::npos) << places;
-  EXPECT_NE(places.find("signalbox audit redact"), std::string::npos) << places;
-  for (const fs::path& file : files_with_secret(server_.data())) {
-    EXPECT_TRUE(places.find(file.filename().string()) != std::string::npos ||
-                file.parent_path().filename() == "log")
-        << file;
-  }
-  // The commands work when pasted. Records that hold the secret in their pipeline stay.
-  for (const json::value& place : report.at("remaining").as_array()) {
-    for (const json::value& command : place.at("commands").as_array()) {
-      const std::string words(command.as_string());
-      if (!words.starts_with("rm ")) continue;
-      EXPECT_EQ(run_process({"sh", "-c", words}, {}).exit_code, 0) << words;
-    }
-  }
-}
-
-// To remove the files of a job under way would break it, and a run that a retention has dropped
-// can't be rebuilt.
-TEST_F(RedactionTest, AdvisesOfEachFileWhatWorks) {  // G17
-  std::ofstream(pipeline()) << R"(
-name = "prints"
-[[station]]
-name = "print"
-executor = "process"
-command = ["sh", "-c", "echo )"
-                            << secret
-                            << R"( > \"$SIGNALBOX_ARTIFACTS_DIR/kept.txt\"; echo begun > )"
-                            << at("begun") << "; while [ ! -e " << at("go")
-                            << R"( ]; do sleep 0.02; done"]
-)";
-  run_id_ = start_run("print " + secret);
-  await([&] { return fs::exists(at("begun")); });
-  const fs::path dropped = server_.data() / "runs" / "0190a0a0-0000-7000-8000-000000000001";
-  fs::create_directories(dropped);
-  write_text(dropped / "goal.md", secret + "\n");
-  position_ = json::serialize(events(run_id_, "RunStarted").front().at("position"));
-  const json::object report = result(redact_words());
-  std::ofstream(at("go")).put('\n');
-  await_status(run_id_, "succeeded");
-  std::size_t in_progress = 0;
-  bool has_dropped = false;
-  for (const json::value& each : report.at("remaining").as_array()) {
-    const json::object& place = each.as_object();
-    if (!place.contains("file")) continue;
-    const std::string file = text(place, "file");
-    const std::string commands = json::serialize(place.at("commands"));
-    if (file.find(run_id_) != std::string::npos) {
-      ++in_progress;
-      EXPECT_EQ(commands, "[]") << file;
-      EXPECT_NE(text(place, "stays").find("job " + run_id_ + "-print-1 is in progress"),
-                std::string::npos)
-          << json::serialize(place);
-    }
-    if (file != dropped / "goal.md") continue;
-    has_dropped = true;
-    EXPECT_NE(commands.find("rm -- "), std::string::npos) << commands;
-    EXPECT_EQ(commands.find("artifacts rebuild"), std::string::npos) << commands;
-  }
-  EXPECT_GT(in_progress, 0U) << json::serialize(report);
-  EXPECT_TRUE(has_dropped) << json::serialize(report);
 }
 
 TEST_F(RedactionTest, RefusesWhatItCantDo) {
