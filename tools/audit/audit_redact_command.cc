@@ -8,6 +8,7 @@
 // that the batch leaves in files are erased afterwards; if this process crashes before, the next
 // process that opens the log erases them.
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "domain/limits.h"
@@ -23,6 +24,7 @@
 #include "tools/audit/redaction_plan.h"
 #include "tools/audit/redaction_proof.h"
 #include "tools/audit/redaction_view.h"
+#include "tools/audit/runs_of_files.h"
 #include "tools/audit/service_redaction.h"
 #include "tools/cli/call_error.h"
 #include "tools/cli/client.h"
@@ -119,42 +121,65 @@ Called<void> apply_redaction(RocksEventLog& log, const std::filesystem::path& da
   return {};
 }
 
-// Returns whether the service itself keeps the file, and writes it anew from the log or removes it
-// after the job: removing it would damage the log, the read models or a job that is under way.
-bool is_service_file(const std::filesystem::path& file, const std::filesystem::path& data) {
+// Says why a file isn't to be removed; nullopt: it may be.
+std::optional<std::string> why_file_stays(const std::filesystem::path& file,
+                                          const std::filesystem::path& data,
+                                          const JobsOfRuns& jobs) {
   const auto inside = file.lexically_relative(data);
-  if (inside.empty()) return false;
-  const std::filesystem::path& first = *inside.begin();
-  return first == "log" || first == "projections" || first == "jobs";
+  const std::string folder = inside.empty() ? "" : inside.begin()->string();
+  if (folder == "log" || folder == "projections") {
+    return "a file of the service, which its next start writes anew; don't remove it";
+  }
+  const auto run = run_of_file(file, data);
+  const auto known = run ? jobs.find(*run) : jobs.end();
+  if (known != jobs.end() && !known->second.empty()) {
+    return "of a run whose job " + known->second +
+           " is in progress and may need it; look at it again when that has ended";
+  }
+  if (folder == "jobs" && known != jobs.end()) {
+    return "a file of a job that has ended, which goes with the other files of its run "
+           "(files_older_than of [retention]); don't remove it before";
+  }
+  return std::nullopt;
+}
+
+json::object describe_file(const std::filesystem::path& file, const std::filesystem::path& data,
+                           const JobsOfRuns& jobs) {
+  json::object object{{"file", file.string()}};
+  json::array commands;
+  if (const auto why = why_file_stays(file, data, jobs)) {
+    object["stays"] = *why;
+  } else {
+    commands.emplace_back("rm -- " + for_the_shell(file.string()));
+    const auto run = run_of_file(file, data);
+    // Files of a run root that come from the log can be rebuilt from the redacted log, unless a
+    // retention has dropped the run.
+    if (run && jobs.contains(*run)) {
+      commands.emplace_back("signalbox artifacts rebuild " + to_string(*run));
+    }
+  }
+  object["commands"] = std::move(commands);
+  return object;
 }
 
 json::object describe_place(const RemainingPlace& place, const std::filesystem::path& data,
-                            const RedactOptions& options) {
+                            const JobsOfRuns& jobs, const RedactOptions& options) {
+  if (place.position == 0) return describe_file(place.file, data, jobs);
   json::array commands;
   json::object object;
-  if (place.position != 0 && !place.file.empty()) {
-    object["position"] = place.position;
+  object["position"] = place.position;
+  if (!place.file.empty()) {
     object["file"] = place.file.string();
     commands.emplace_back("signalbox audit redact " + std::to_string(place.position) +
                           " --archive " + for_the_shell(options.archive) + " --signing-key " +
                           for_the_shell(options.signing_keys.front()));
-  } else if (place.position != 0) {
-    object["position"] = place.position;
+  } else {
     object["fields"] = json::array(place.fields.begin(), place.fields.end());
     // The other texts of the record stay. To erase them, too, would lead to every record that has
     // something in common with them.
     if (!place.fields.empty()) {
       commands.emplace_back(redact_command(place.position, options) + field_options(place.fields));
     }
-  } else if (is_service_file(place.file, data)) {
-    object["file"] = place.file.string();
-  } else {
-    object["file"] = place.file.string();
-    commands.emplace_back("rm -- " + for_the_shell(place.file.string()));
-    const auto inside = place.file.lexically_relative(data / "runs");
-    const std::string run = inside.empty() ? "" : inside.begin()->string();
-    // Files of a run root that come from the log can be rebuilt from the redacted log.
-    if (parse_uuid(run)) commands.emplace_back("signalbox artifacts rebuild " + run);
   }
   object["commands"] = std::move(commands);
   return object;
@@ -162,11 +187,11 @@ json::object describe_place(const RemainingPlace& place, const std::filesystem::
 
 // Says where else something of the erased texts is.
 void describe_remaining(const std::vector<std::string>& pieces, const RemainingPlaces& remaining,
-                        const std::filesystem::path& data, const RedactOptions& options,
-                        json::object& result) {
+                        const std::filesystem::path& data, const JobsOfRuns& jobs,
+                        const RedactOptions& options, json::object& result) {
   json::array places;
   for (const RemainingPlace& each : remaining.kept) {
-    places.push_back(describe_place(each, data, options));
+    places.push_back(describe_place(each, data, jobs, options));
   }
   result["searched"] = !pieces.empty();
   result["remaining"] = std::move(places);
@@ -181,6 +206,7 @@ Called<void> add_remaining_of_archive(const std::filesystem::path& data,
                                       const RedactOptions& options, json::object& result) {
   const auto pieces = search_pieces(erased);
   RemainingPlaces remaining = search_archive(options.archive, pieces);
+  JobsOfRuns jobs;
   std::error_code unknown;
   if (std::filesystem::exists(data / "log" / "CURRENT", unknown)) {
     const auto log = TRY(called(RocksEventLog::open(data, {.read_only = true})));
@@ -191,8 +217,9 @@ Called<void> add_remaining_of_archive(const std::filesystem::path& data,
           std::filesystem::equivalent(each.file.parent_path(), options.archive, unknown);
       if (!is_listed) remaining.add(std::move(each));
     }
+    jobs = TRY(jobs_of_runs(*log, remaining.kept, data));
   }
-  describe_remaining(pieces, remaining, data, options, result);
+  describe_remaining(pieces, remaining, data, jobs, options, result);
   return {};
 }
 
@@ -269,7 +296,8 @@ Called<void> add_remaining(const std::filesystem::path& data, const RedactionPla
   const auto pieces = search_pieces(plan.erased);
   const auto log = TRY(called(RocksEventLog::open(data, {.read_only = true})));
   const auto remaining = TRY(search_erased(data, *log, pieces));
-  describe_remaining(pieces, remaining, data, options, result);
+  const auto jobs = TRY(jobs_of_runs(*log, remaining.kept, data));
+  describe_remaining(pieces, remaining, data, jobs, options, result);
   return {};
 }
 

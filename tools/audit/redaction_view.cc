@@ -15,9 +15,7 @@ std::string view_place(const json::object& place) {
   if (place.contains("file")) {
     text += text_at(place, "file");
     if (place.contains("position")) text += ": record " + text_at(place, "position");
-    if (array_at(place, "commands").empty()) {
-      text += ": a file of the service, which its next start writes anew; don't remove it";
-    }
+    if (place.contains("stays")) text += ": " + text_at(place, "stays");
   } else {
     text += "position " + text_at(place, "position");
     std::string fields;
