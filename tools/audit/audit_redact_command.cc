@@ -138,8 +138,7 @@ std::optional<std::string> why_file_stays(const std::filesystem::path& file,
   }
   if (folder == "jobs" && known != jobs.end()) {
     return "a file of a job that has ended, which goes with the other files of its run "
-           "([retention] "
-           "files_older_than); don't remove it before";
+           "(files_older_than of [retention]); don't remove it before";
   }
   return std::nullopt;
 }
