@@ -166,6 +166,7 @@ TEST_F(RpcLateUsage, ThatWasNotWrittenIsToldAgain) {  // G1
   EXPECT_TRUE(projector.catch_up().has_value());
   engine.flush();
   finish(AppendStatus::full);
+  EXPECT_TRUE(projector.catch_up().has_value());  // it is asked again, and refused
   EXPECT_EQ(code_of(first->next()), "STORAGE_FULL");
   engine.leave_storage_full();
   EXPECT_EQ(told(), 0);
