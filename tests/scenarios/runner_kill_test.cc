@@ -63,6 +63,9 @@ TEST_F(RunnerTest, ALateResultOfALostRunnerChangesNothing) {  // N5
   expect_each_once();
   EXPECT_EQ(executions(), 2U);
   EXPECT_NE(events_of(id).find("code=JOB_LOST"), std::string::npos) << events_of(id);
+  EXPECT_TRUE(eventually([&] {
+    return runner.log().find("has ended the job's attempt before") != std::string::npos;
+  })) << runner.log();
 }
 
 // Whether it had ended when its runner came back, or is ended then.
@@ -84,8 +87,9 @@ TEST_F(RunnerTest, WhatTheJobOfALostRunnerHasUsedUpCounts) {  // A5, N5
   const auto used = [&] { return detail(id).at("run").at("used").at("tokens").to_number<int>(); };
   EXPECT_TRUE(eventually([&] { return used() == 20; })) << events_of(id) << runner.log();
   EXPECT_NE(events_of(id).find("LateUsageReported"), std::string::npos) << events_of(id);
-  EXPECT_NE(runner.log().find("what the job has used up is recorded"), std::string::npos)
-      << runner.log();
+  EXPECT_TRUE(eventually([&] {
+    return runner.log().find("-a-1 has used up is recorded") != std::string::npos;
+  })) << runner.log();
 }
 
 TEST_F(RunnerTest, ANewAttemptBeginsOnlyAfterTheOldOnesJobHasEndedThere) {  // N5

@@ -140,6 +140,12 @@ bool RunnerJobs::forget_if_over(const std::string& job_id, Taken& taken) {
   return true;
 }
 
+void RunnerJobs::log_forgotten(const std::string& job_id, const Taken& taken) const {
+  if (taken.is_unwanted || taken.is_sent) return;
+  log_("the service has ended the job's attempt before: job " + job_id +
+       (taken.result ? " has ended, and its result isn't taken" : " is ended here"));
+}
+
 void RunnerJobs::apply(const RunnerAnswer& answer, const std::vector<RunnerJobReport>& asked) {
   const std::lock_guard lock(mutex_);
   const auto is_forgotten = [&](const std::string& job_id) {
@@ -156,6 +162,7 @@ void RunnerJobs::apply(const RunnerAnswer& answer, const std::vector<RunnerJobRe
   for (const std::string& job_id : answer.forget) {
     const auto place = jobs_.find(job_id);
     if (place == jobs_.end()) continue;
+    log_forgotten(job_id, place->second);
     place->second.is_unwanted = true;
     end(place->second);
     if (forget_if_over(job_id, place->second)) {

@@ -102,6 +102,8 @@ class RunnerJobs {
   void track_next_of(const RunId& run_id);
   void end(Taken& taken);
   bool forget_if_over(const std::string& job_id, Taken& taken);
+  // Says what becomes of a job that the service tells to forget, unless it has its result.
+  void log_forgotten(const std::string& job_id, const Taken& taken) const;
   // Returns whether the job's result, or its usage, is still to be sent.
   [[nodiscard]] static bool is_to_be_sent(const Taken& taken);
   // Returns a job whose result is to be sent now; else sets when the next one is to be sent, if one

@@ -35,14 +35,15 @@ Called<bool> RunnerLink::finish(const EndedJob& job, const JobResult& result) {
                                                         {"result", to_json(result)}}));
   const bool taken = true_at(said, "taken");
   const std::string usage = text_at(said, "usage");
-  // That of a result which the service has is told once more when it is to be forgotten.
-  if (taken || (job.is_unwanted && usage == "known")) return taken;
-  log_("the service doesn't take the result of the job " + job.job_id +
-       ": it has it already, or has ended the job's attempt before" +
-       (usage == "recorded"  ? "; what the job has used up is recorded"
-        : usage == "unknown" ? "; it knows nothing of the attempt any more, so that what the job "
-                               "has used up isn't recorded"
-                             : ""));
+  if (!taken && !job.is_unwanted) {
+    log_("the service doesn't take the result of the job " + job.job_id +
+         ": it has it already, or has ended the job's attempt before");
+  }
+  if (usage == "recorded") log_("what the job " + job.job_id + " has used up is recorded");
+  if (usage == "unknown") {
+    log_("what the job " + job.job_id +
+         " has used up isn't recorded: the service knows nothing of its attempt, or no more");
+  }
   return taken;
 }
 
