@@ -219,6 +219,29 @@ TEST_F(ProcessExecutorTest, ShimWhoseDirectoryWasRemovedGoesAway) {
   EXPECT_TRUE(eventually([&] { return !is_alive(shim); }));
 }
 
+// A card goes on with its run at create_pr alone: elsewhere its next run begins anew.
+TEST_F(ProcessExecutorTest, WhoMendsAWorktreeLearnsWhatACardDoesWithIt) {  // A1, A14
+  Job job = site.shell_job("true");
+  job.repository = site.root() / "repository";
+  job.base_station = "intake";
+  const auto message_of = [&](const Job& begun) {
+    const auto submitted = executor->submit(begun);
+    EXPECT_FALSE(submitted.has_value());
+    if (submitted) return std::string();
+    EXPECT_EQ(submitted.error().code, "WORKSPACE_TAMPERED");
+    EXPECT_LE(submitted.error().message.size(), limits::reason_bytes_max);
+    return submitted.error().message;
+  };
+  const std::string note = "If it is a card's, its next run doesn't go on here";
+  const std::string message = message_of(job);
+  EXPECT_NE(message.find(note), std::string::npos) << message;
+  EXPECT_NE(message.find("refs/signalbox/rescue/" + to_string(job.run_id)), std::string::npos)
+      << message;
+  job.definition.executor = ExecutorKind::builtin;
+  job.definition.name = "create_pr";
+  EXPECT_EQ(message_of(job).find(note), std::string::npos) << "it goes on there";
+}
+
 TEST_F(ProcessExecutorTest, JobOutlivesItsServerAndIsAdopted) {  // S6
   const Job job = site.shell_job(
       "echo up >> \"$SIGNALBOX_RUN_ROOT/up\"; "

@@ -7,6 +7,8 @@
 
 #include "domain/attempt_end.h"
 #include "domain/check.h"
+#include "domain/limits.h"
+#include "domain/refusals.h"
 #include "domain/try.h"
 #include "server/executors/checks/checks_task.h"
 #include "server/executors/coderunner/agent_session.h"
@@ -17,6 +19,7 @@
 #include "server/executors/job_report.h"
 #include "server/executors/process/job_environment.h"
 #include "server/git/run_branch.h"
+#include "server/git/unsaved_work.h"
 #include "server/platform/atomic_file.h"
 #include "server/platform/child_process.h"
 #include "server/text/utf8_text.h"
@@ -71,6 +74,16 @@ std::string fault_of_worktree(const std::filesystem::path& workspace, bool is_bu
   return git == Type::not_found ? "has lost its .git" : "has a .git that git worktree didn't make";
 }
 
+// Returns what the advice to mend a worktree doesn't lead to: a card goes on with its run only at
+// create_pr. The next run of a card that failed elsewhere begins in a worktree of its own.
+std::string next_run_note(const Job& job) {
+  const bool goes_on = builtin_of(job.definition) == BuiltinStation::create_pr;
+  if (goes_on || job.base_station != "intake") return {};
+  return ". If it is a card's, its next run doesn't go on here: it begins anew, and is told that "
+         "what the mended worktree has is kept under " +
+         rescue_ref_of(to_string(job.run_id));
+}
+
 // Fails with WORKSPACE_TAMPERED if the worktree that an earlier station made isn't there: in
 // anything else, such as an empty directory in its place, checks could pass over nothing.
 Executed<void> check_worktree_is_there(const Job& job) {
@@ -97,11 +110,12 @@ Executed<void> check_worktree_is_there(const Job& job) {
   } else {
     advice = "A new merge makes it anew";
   }
+  const std::string message = "the worktree " + workspace.string() + " " + fault +
+                              ". No command was run there. " + advice +
+                              "; then have it tried again: `signalbox run why " +
+                              to_string(job.run_id) + "` names the command" + next_run_note(job);
   return tl::unexpected(ExecutorError{ErrorClass::config, std::string(workspace_tampered_code),
-                                      "the worktree " + workspace.string() + " " + fault +
-                                          ". No command was run there. " + advice +
-                                          "; then have it tried again: `signalbox run why " +
-                                          to_string(job.run_id) + "` names the command"});
+                                      shortened(message, limits::reason_bytes_max)});
 }
 
 // Returns the external ref at the start of the job: an agent's session has an id of its own; for
