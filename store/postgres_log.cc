@@ -62,7 +62,7 @@ Stored<void> PostgresLog::reach(Deadline deadline) {
   if (!found) {
     if (found.error().kind == StoreError::Kind::not_found && was_found_) {
       found.error().message +=
-          ", which was there before: the database is another one, or lost it, so correct "
+          ": the cell was there before, so the database is another one, or lost it. Correct "
           "cell.engine, or restore the database, and start the servers that have ended";
     }
     return tl::unexpected(std::move(found.error()));
