@@ -145,7 +145,9 @@ Stored<void> make_data_directory(const std::filesystem::path& data) {
   TRY(make_directories(data));
   if (is_data_directory(data)) return {};
   struct stat status {};
-  const bool all_may_write = ::stat(data.c_str(), &status) == 0 && (status.st_mode & S_ISVTX) != 0;
+  const bool is_known = ::stat(data.c_str(), &status) == 0;
+  if (is_known && (status.st_mode & rights_of_others) == 0) return {};  // nobody is locked out
+  const bool all_may_write = is_known && (status.st_mode & S_ISVTX) != 0;
   const std::vector<std::string> others = foreign_names(data, all_may_write);
   if (others.empty()) return {};
   const std::size_t more = others.size() - 1;

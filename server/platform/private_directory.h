@@ -13,8 +13,8 @@ namespace signalbox {
 // umask and leaves the others, which jobs and git inherit. Call it before the first thread.
 void keep_owner_bits();
 
-// Makes the data directory `data` if it is missing. Fails with `unsupported` if it is there and is
-// somebody else's, whom make_private() would lock out: it has no log and no signalbox.toml, but
+// Makes the data directory `data` if it is missing. Fails with `unsupported` if it is there and
+// others may use it, whom make_private() would lock out: it has no log and no signalbox.toml, but
 // directories that the service doesn't make (/etc), or it is a place for all (/tmp) that isn't
 // empty. Blocks on the disk.
 Stored<void> make_data_directory(const std::filesystem::path& data);
