@@ -4,15 +4,10 @@
 #include "domain/placement.h"
 #include "server/scheduler/station_jobs.h"
 #include "tests/server/rpc_site.h"
+#include "tests/server/unused_runner.h"
 
 namespace signalbox {
 namespace {
-
-class UnusedRunner final : public JobRunner {
- public:
-  void track(Job) override {}
-  void cancel(const std::string&) override {}
-};
 
 class JobDispatch : public RpcSite, public ::testing::Test {
  protected:

@@ -9,15 +9,10 @@
 #include "domain/limits.h"
 #include "server/scheduler/station_jobs.h"
 #include "tests/server/rpc_site.h"
+#include "tests/server/unused_runner.h"
 
 namespace signalbox {
 namespace {
-
-class UnusedRunner final : public JobRunner {
- public:
-  void track(Job) override {}
-  void cancel(const std::string&) override {}
-};
 
 class JobEnd : public RpcSite, public ::testing::Test {
  protected:
