@@ -133,8 +133,7 @@ class CellSite {
     ASSERT_TRUE(made) << made.error().message;
   }
   void commit_all() {
-    engine_.flush();
-    while (committer_.held) {
+    for (engine_.flush(); committer_.held; engine_.flush()) {
       auto [tail, batch] = *std::exchange(committer_.held, std::nullopt);
       CommitOutcome outcome;
       const LogWrite write = std::exchange(committer_.held_write, nullptr);

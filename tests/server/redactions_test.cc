@@ -86,8 +86,7 @@ class RedactionsTest : public ::testing::Test {
     engine_.on_committed(std::move(outcome));
   }
   void commit_all() {
-    engine_.flush();
-    while (committer_.held) finish();
+    for (engine_.flush(); committer_.held; engine_.flush()) finish();
   }
   void redact(Position position, const std::string& command_id = {}) {
     redactions_->redact(

@@ -140,8 +140,7 @@ class RpcSite {
   }
   // Makes all decided events durable.
   void commit_all() {
-    engine.flush();
-    while (committer.held) finish();
+    for (engine.flush(); committer.held; engine.flush()) finish();
   }
   // Commits, lets the read models catch up, which answers waiting queries, and commits what follows
   // from them.
