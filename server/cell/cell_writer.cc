@@ -26,6 +26,7 @@ bool CellMember::take(const CellState& state, TakeoverWatch::Cause cause) {
   if (!level) return tolerate(level.error());
   if (!wait_out_former(cause, taken_at_ns)) return false;
   hooks_.note(true, "took the cell " + settings_.name + ": " + text_of(cause, state));
+  note_trouble(report_trouble_);  // what kept it from that is over
   beat_proved_at_ns_ = sent_at_ns;
   {
     const std::lock_guard lock(mutex_);
