@@ -94,19 +94,13 @@ bool GitBoardFiles::has_worktree(const CardWorktree& worktree) {
 tl::expected<std::set<std::string>, std::string> GitBoardFiles::runs_with_worktrees(
     const fs::path& repository) {
   const CallBounds bounds(CallBounds::now_ms() + limits::worktree_removal_ms_max);
-  const auto no_run_exists = [](const std::string&) { return false; };
-  const auto listed = TRY(list_orphans(repository, runs_directory_, no_run_exists));
-  std::set<std::string> run_ids;
-  for (const OrphanWorktree& each : listed) run_ids.insert(each.run_id);
-  return run_ids;
+  return list_runs_with_worktrees(repository, runs_directory_);
 }
 
 tl::expected<std::vector<NoteWorktree>, std::string> GitBoardFiles::remove_orphans(
     const std::string& project, const fs::path& repository, const std::set<std::string>& run_ids) {
   const CallBounds bounds(CallBounds::now_ms() + limits::worktree_removal_ms_max);
-  const auto outcomes = TRY(signalbox::remove_orphans(
-      repository, runs_directory_,
-      [&run_ids](const std::string& run_id) { return !run_ids.contains(run_id); }));
+  const auto outcomes = TRY(signalbox::remove_orphans(repository, runs_directory_, run_ids));
   std::vector<NoteWorktree> notes;
   for (const OrphanOutcome& each : outcomes) notes.push_back(note_of(project, each));
   return notes;

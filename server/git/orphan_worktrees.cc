@@ -1,5 +1,7 @@
 #include "server/git/orphan_worktrees.h"
 
+#include <utility>
+
 #include "domain/ids.h"
 #include "domain/try.h"
 #include "server/git/path_facts.h"
@@ -42,25 +44,36 @@ std::string reason_to_keep(const fs::path& repository, const fs::path& path, con
 
 }  // namespace
 
-tl::expected<std::vector<OrphanWorktree>, std::string> list_orphans(const fs::path& repository,
-                                                                    const fs::path& runs_directory,
-                                                                    const IsLive& is_live) {
+tl::expected<std::set<std::string>, std::string> list_runs_with_worktrees(
+    const fs::path& repository, const fs::path& runs_directory) {
+  const auto listed = TRY(list_worktrees(repository));
+  const fs::path runs = resolved_path(runs_directory);
+  std::set<std::string> run_ids;
+  for (const ListedWorktree& each : listed) {
+    if (std::string run_id = run_id_of(each.path, runs); !run_id.empty()) {
+      run_ids.insert(std::move(run_id));
+    }
+  }
+  return run_ids;
+}
+
+tl::expected<std::vector<OrphanWorktree>, std::string> list_orphans(
+    const fs::path& repository, const fs::path& runs_directory, const std::set<std::string>& over) {
   const auto listed = TRY(list_worktrees(repository));
   const fs::path runs = resolved_path(runs_directory);
   std::vector<OrphanWorktree> orphans;
   for (const ListedWorktree& each : listed) {
     const std::string run_id = run_id_of(each.path, runs);
-    if (run_id.empty() || is_live(run_id)) continue;
+    if (!over.contains(run_id)) continue;
     orphans.push_back({each.path, run_id, each.branch,
                        reason_to_keep(repository, each.path, pins_of(runs_directory, run_id))});
   }
   return orphans;
 }
 
-tl::expected<std::vector<OrphanOutcome>, std::string> remove_orphans(const fs::path& repository,
-                                                                     const fs::path& runs_directory,
-                                                                     const IsLive& is_live) {
-  const auto orphans = TRY(list_orphans(repository, runs_directory, is_live));
+tl::expected<std::vector<OrphanOutcome>, std::string> remove_orphans(
+    const fs::path& repository, const fs::path& runs_directory, const std::set<std::string>& over) {
+  const auto orphans = TRY(list_orphans(repository, runs_directory, over));
   std::vector<OrphanOutcome> outcomes;
   for (const OrphanWorktree& orphan : orphans) {
     RemovalOutcome outcome{Removal::left, {}, orphan.left_because};

@@ -1,9 +1,9 @@
-// Orphan worktrees: those whose run isn't live any more, such as a crash leaves behind. The server
+// Orphan worktrees: those whose run is over for good, such as a crash leaves behind. The server
 // removes the clean ones when it starts (server/board/worktree_keeper.h).
 #pragma once
 
 #include <filesystem>
-#include <functional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -20,15 +20,17 @@ struct OrphanWorktree {
   std::string left_because;  // why it must stay; empty: it is clean and can be removed
 };
 
-// Returns whether a run is live. Called on the thread that called the function below.
-using IsLive = std::function<bool(const std::string& run_id)>;
+// Returns the ids of the runs that have a worktree of `repository` below `runs_directory`
+// (`<run id>/<name>`). Looks into none of them: a run may be live, and its intake under way. Blocks
+// on git. Error: a sentence that says why the worktrees can't be listed.
+tl::expected<std::set<std::string>, std::string> list_runs_with_worktrees(
+    const std::filesystem::path& repository, const std::filesystem::path& runs_directory);
 
-// Lists the worktrees of `repository` below `runs_directory` (`<run id>/<name>`) whose run isn't
-// live. Those named `merge-*` and those with unsaved work get a `left_because`. Blocks on git.
-// Error: a sentence that says why the worktrees can't be listed.
+// Lists those worktrees whose run is one of `over`, runs that are over for good. Those named
+// `merge-*` and those with unsaved work get a `left_because`. Blocks and fails as above.
 tl::expected<std::vector<OrphanWorktree>, std::string> list_orphans(
     const std::filesystem::path& repository, const std::filesystem::path& runs_directory,
-    const IsLive& is_live);
+    const std::set<std::string>& over);
 
 // What remove_orphans() did with one orphan.
 struct OrphanOutcome {
@@ -40,6 +42,6 @@ struct OrphanOutcome {
 // as list_orphans(). Blocks as remove_worktree() does. Any thread.
 tl::expected<std::vector<OrphanOutcome>, std::string> remove_orphans(
     const std::filesystem::path& repository, const std::filesystem::path& runs_directory,
-    const IsLive& is_live);
+    const std::set<std::string>& over);
 
 }  // namespace signalbox

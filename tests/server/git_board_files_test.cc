@@ -1,6 +1,8 @@
 // Tests what GitBoardFiles records of a worktree whose run has ended.
 #include "server/board/git_board_files.h"
 
+#include <set>
+
 #include "tests/server/builtin_fixture.h"
 
 namespace signalbox {
@@ -43,6 +45,19 @@ TEST_F(WorktreesOfTheBoard, AreLeftWhileTheirRepositoryIsAway) {  // A1
   fs::rename(site.root() / "away", repository);
   EXPECT_TRUE(removal_of(run_id, site.root() / "runs").removed);
   EXPECT_FALSE(fs::exists(workspace(run_id)));
+}
+
+// A server that starts lists them while an intake of before goes on, with what it has pinned and
+// not recorded yet.
+TEST_F(WorktreesOfTheBoard, AreListedWithoutALookIntoThem) {  // H6
+  const RunId run_id = begun();
+  const fs::path pins = site.root() / "workspaces" / to_string(run_id);
+  fs::remove(pins / "workspace.json");
+  write_text(pins / "of-the-intake", "");
+  const auto listed = GitBoardFiles(site.root() / "runs").runs_with_worktrees(repository);
+  ASSERT_TRUE(listed.has_value()) << listed.error();
+  EXPECT_EQ(*listed, std::set<std::string>{to_string(run_id)});
+  EXPECT_TRUE(fs::exists(pins / "of-the-intake"));
 }
 
 // As after a kill before the removal was recorded.

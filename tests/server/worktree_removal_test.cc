@@ -3,6 +3,7 @@
 #include <sys/wait.h>
 
 #include <map>
+#include <set>
 
 #include "server/board/run_change.h"
 #include "server/git/fence_marker.h"
@@ -241,9 +242,9 @@ TEST_F(WorktreeRemoval, OrphansThatAreCleanGoAndTheOthersAreTold) {  // H6
   run("worktree add --quiet --detach " + (site.root() / "elsewhere").string(), repository);
   fs::remove_all(workspace_of(vanished));
 
-  const auto outcomes =
-      remove_orphans(repository, site.root() / "runs",
-                     [&](const std::string& run_id) { return run_id == to_string(live.run_id); });
+  std::set<std::string> over;
+  for (const Job& each : {clean, dirty, vanished, merge}) over.insert(to_string(each.run_id));
+  const auto outcomes = remove_orphans(repository, site.root() / "runs", over);
   ASSERT_TRUE(outcomes.has_value()) << outcomes.error();
   std::map<std::string, std::string> results;
   for (const OrphanOutcome& each : *outcomes) {

@@ -106,8 +106,7 @@ TEST_F(WorktreeRemoval, NorDoesAMissingIndexMakeItUnfinished) {  // A1, H6
     run("worktree lock --reason initializing .", path);
     fs::remove(run("rev-parse --path-format=absolute --git-path index", path));
     if (!is_recorded) fs::remove_all(pins_of(job));
-    const auto orphans =
-        list_orphans(repository, site.root() / "runs", [](const std::string&) { return false; });
+    const auto orphans = list_orphans(repository, site.root() / "runs", {to_string(job.run_id)});
     ASSERT_TRUE(orphans) << orphans.error();
     ASSERT_EQ(orphans->size(), 1U);
     EXPECT_EQ(orphans->front().left_because, "it has uncommitted work") << is_recorded;
