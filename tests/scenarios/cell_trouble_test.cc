@@ -234,6 +234,7 @@ TEST_F(CellTrouble, LosesNothingWhileItsSessionsAreEndedAgainAndAgain) {  // K3
 TEST_F(CellTrouble, WaitsForTablesThatAreLocked) {  // K3
   start_both();
   (void)start_run("before", "1");
+  await_step();
   PostgresConnection holder(nodes_.url() + "?application_name=holder");
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(10);
   const auto hold = [&](const std::string& statement) {
