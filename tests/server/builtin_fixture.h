@@ -41,6 +41,27 @@ class BuiltinStations : public ::testing::Test {
     job.id = to_string(job.run_id) + "-" + name + "-" + std::to_string(attempt);
     return job;
   }
+  // Has the repository reach its remote `origin`, the repository at `remote`, through a program
+  // that runs these shell commands first; $n is how many times it was reached, with this one.
+  // Returns the file that has a line for each of them.
+  std::filesystem::path reach_through(const std::string& commands,
+                                      const std::filesystem::path& remote) {
+    const std::filesystem::path reached = site.root() / "reached";
+    const std::filesystem::path ssh = site.root() / "ssh";
+    write_text(ssh, "#!/bin/sh\necho . >> " + reached.string() +
+                        "\nfor last; do :; done\nn=$(wc -l < " + reached.string() + ")\n" +
+                        commands + "\nexec sh -c \"$last\"\n");
+    std::filesystem::permissions(ssh, std::filesystem::perms::owner_all);
+    run_git(repository, {"config", "core.sshCommand", ssh.string()});
+    run("config ssh.variant simple", repository);
+    run("remote set-url origin ssh://box" + remote.string(), repository);
+    return reached;
+  }
+  // Makes a worktree of another run, and returns git's file of its HEAD.
+  std::filesystem::path head_of_another_worktree() {
+    run("worktree add --quiet " + (site.root() / "other").string() + " -b other", repository);
+    return repository / ".git/worktrees/other/HEAD";
+  }
   JobResult end_of(const Job& job) { return run_to_end(*site.executor(), job); }
 
   // Submits the job and kills it, with all of its processes, after `microseconds`.

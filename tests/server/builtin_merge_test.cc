@@ -362,5 +362,25 @@ TEST_F(MergeStations, WithoutARemoteACheckoutWithChangesIsLeftAlone) {
   EXPECT_EQ(content_of(repository / "file.txt"), "being edited\n");
 }
 
+// Git begins a worktree with a HEAD of zeros, and meanwhile each fetch in the repository fails.
+TEST_F(MergeStations, AWorktreeThatIsBeingMadeKeepsNoCommitFromBeingFound) {  // H11
+  const fs::path clone = site.root() / "clone";
+  run("clone --quiet --branch main " + remote.string() + " " + clone.string(), site.root());
+  write_text(clone / "new.txt", "new\n");
+  commit_all(clone, "work");
+  run("push --quiet origin HEAD:refs/heads/signalbox/x-7", clone);
+  const fs::path head = head_of_another_worktree();
+  // The remote is asked for the base, then for the branch's commit, and for that again.
+  const auto write_head = [&head](const std::string& text) {
+    return "echo " + text + " > " + head.string() + ";; ";
+  };
+  const fs::path reached = reach_through("case $n in 2) " + write_head(std::string(40, '0')) +
+                                             "3) " + write_head("ref: refs/heads/other") + "esac",
+                                         remote);
+  const JobResult merged = end_of(merge_of("signalbox/x-7", run("rev-parse HEAD", clone)));
+  EXPECT_EQ(merged.outcome, Outcome::succeeded) << merged.failure.message;
+  EXPECT_EQ(content_of(reached), ".\n.\n.\n");
+}
+
 }  // namespace
 }  // namespace signalbox

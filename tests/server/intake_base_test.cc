@@ -164,25 +164,36 @@ TEST_F(IntakeOfARemote, ARepositoryThatIsAwayIsNoTampering) {  // A9
 // Git begins a worktree with a HEAD of zeros, and meanwhile each fetch in the repository fails.
 TEST_F(IntakeOfARemote, AFetchThatFailsWhileAWorktreeIsMadeIsRepeated) {  // A3
   const std::string merged = push_from_elsewhere("merged.txt");
-  run("worktree add --quiet " + (site.root() / "other").string() + " -b other", repository);
-  const fs::path record = repository / ".git/worktrees/other";
-  write_text(record / "HEAD", std::string(40, '0') + "\n");
+  const fs::path head = head_of_another_worktree();
+  write_text(head, std::string(40, '0') + "\n");
   // The remote is asked for its branch, and for the commits; the worktree is made when it is asked
   // for them again.
-  const fs::path asked = site.root() / "asked";
-  const fs::path ssh = site.root() / "ssh";
-  write_text(ssh, "#!/bin/sh\necho . >> " + asked.string() +
-                      "\nfor last; do :; done\n[ $(wc -l < " + asked.string() +
-                      ") -lt 3 ] || echo ref: refs/heads/other > " + (record / "HEAD").string() +
-                      "\nexec sh -c \"$last\"\n");
-  fs::permissions(ssh, fs::perms::owner_all);
-  run_git(repository, {"config", "core.sshCommand", ssh.string()});
-  run("config ssh.variant simple", repository);
-  run("remote set-url origin ssh://box" + remote.string(), repository);
+  const fs::path reached =
+      reach_through("[ $n -lt 3 ] || echo ref: refs/heads/other > " + head.string(), remote);
   const Job job = intake_from("main");
   const JobResult result = begin(job);
   EXPECT_EQ(run("rev-parse HEAD", workspace_of(job)), merged) << result.result.summary;
-  EXPECT_EQ(content_of(asked), ".\n.\n.\n");
+  EXPECT_EQ(content_of(reached), ".\n.\n.\n");
+}
+
+// The work of an earlier run would be missing from the run that is to go on with it.
+TEST_F(IntakeOfARemote, SoIsThatOfEarlierWork) {  // A3
+  const std::string earlier = to_string(site.job("earlier").run_id);
+  const std::string branch = "signalbox/" + earlier + "-7";
+  const std::string commit = push_from_elsewhere("earlier.txt", branch);
+  const fs::path head = head_of_another_worktree();
+  // The remote is asked for the branches of that run, and then for the one that it has.
+  const auto write_head = [&head](const std::string& text) {
+    return "echo " + text + " > " + head.string() + ";; ";
+  };
+  reach_through("case $n in 2) " + write_head(std::string(40, '0')) + "3) " +
+                    write_head("ref: refs/heads/other") + "esac",
+                remote);
+  Job job = intake_from("v1");
+  run("tag v1 main", repository);
+  job.input = R"({"failed_merge":{"branch":")" + branch + R"("}})";
+  const JobResult result = begin(job);
+  EXPECT_EQ(run("rev-parse refs/heads/" + branch, repository), commit) << result.result.summary;
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "domain/try.h"
 #include "server/executors/builtin/merge_base.h"
 #include "server/executors/builtin/merge_input.h"
+#include "server/executors/builtin/remote_fetch.h"
 #include "server/executors/builtin/run_worktree.h"
 #include "server/executors/judging_base.h"
 #include "server/git/git_command.h"
@@ -32,8 +33,7 @@ tl::expected<std::string, Failure> find_commit(const BuiltinRequest& request,
   const auto resolve = [&] { return pinned.in_repository(commit_query(input.commit)); };
   GitOutcome commit = resolve();
   if (!commit.ok && !request.remote.empty()) {
-    const GitOutcome fetched = pinned.in_repository(
-        {"fetch", "--quiet", "--no-tags", "--", request.remote, "refs/heads/" + input.branch});
+    const GitOutcome fetched = fetch_from_remote(request, pinned, {"refs/heads/" + input.branch});
     if (fetched.ok) commit = resolve();
   }
   if (commit.ok) return commit.line();

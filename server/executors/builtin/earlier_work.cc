@@ -2,6 +2,7 @@
 
 #include <boost/json/object.hpp>
 
+#include "server/executors/builtin/remote_fetch.h"
 #include "server/git/git_names.h"
 #include "server/git/run_branch.h"
 #include "server/git/run_refs.h"
@@ -54,9 +55,7 @@ std::string fetch_earlier_work(const BuiltinRequest& request, const PinnedReposi
            without_credentials(request.remote) + ": " + why;
   };
   if (!listed.ok) return not_had("git ls-remote: " + listed.message);
-  std::vector<std::string> fetch{"fetch",     "--quiet", "--no-tags",
-                                 "--refmap=", "--",      request.remote};
-  const std::size_t without_refs = fetch.size();
+  std::vector<std::string> refspecs;
   std::string_view rest = listed.output;
   while (!rest.empty()) {
     std::string_view line = take_until(rest, '\n');
@@ -65,10 +64,10 @@ std::string fetch_earlier_work(const BuiltinRequest& request, const PinnedReposi
     const auto of_run = run_of_ref(ref);
     if (!of_run || to_string(*of_run) != run_id) continue;
     const bool is_rescue = ref == std::string(heads) + rescue_branch_of(run_id);
-    fetch.push_back(ref + ":" + (is_rescue ? rescue_ref_of(run_id) : ref));
+    refspecs.push_back(ref + ":" + (is_rescue ? rescue_ref_of(run_id) : ref));
   }
-  if (fetch.size() == without_refs) return not_had("it has none");
-  const GitOutcome fetched = pinned.in_repository(std::move(fetch));
+  if (refspecs.empty()) return not_had("it has none");
+  const GitOutcome fetched = fetch_from_remote(request, pinned, refspecs);
   if (!fetched.ok) return not_had("git fetch: " + fetched.message);
   return " Work of run " + run_id + " was fetched from " + without_credentials(request.remote) +
          ".";

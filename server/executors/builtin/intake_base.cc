@@ -4,10 +4,10 @@
 
 #include "domain/try.h"
 #include "server/executors/builtin/merge_base.h"
+#include "server/executors/builtin/remote_fetch.h"
 #include "server/executors/builtin/run_worktree.h"
 #include "server/git/git_command.h"
 #include "server/git/git_names.h"
-#include "server/git/repository_lock.h"
 #include "server/git/run_branch.h"
 
 namespace signalbox {
@@ -85,9 +85,7 @@ class BaseSearch {
       if (commit_at(tip) == tip) return tip;
       GitOptions bounded_time;
       bounded_time.timeout_ms = limits::base_fetch_ms_max;
-      (void)pinned_.in_repository({"fetch", "--quiet", "--no-tags", "--no-write-fetch-head",
-                                   "--refmap=", "--", request_.remote, ref},
-                                  bounded_time);
+      (void)fetch_from_remote(request_, pinned_, {ref}, bounded_time);
       return commit_at(tip) == tip ? tip : std::string();
     }
     return {};
@@ -132,18 +130,8 @@ class BaseSearch {
     const std::string own = base_ref_of(request_.run_id);
     GitOptions bounded_time;
     bounded_time.timeout_ms = limits::base_fetch_ms_max;
-    const auto run_fetch = [&] {
-      return pinned_.in_repository({"fetch", "--quiet", "--no-tags", "--no-write-fetch-head",
-                                    "--refmap=", "--", request_.remote, "+" + ref + ":" + own},
-                                   bounded_time);
-    };
-    GitOutcome fetched = run_fetch();
-    if (!fetched.ok && !fetched.timed_out) {
-      // While another run's worktree is made, its HEAD is zeros, which git takes for a commit that
-      // the repository lacks. Worktrees are made under this lock.
-      const auto lock = RepositoryLock::take(request_.repository);
-      if (lock) fetched = run_fetch();
-    }
+    const GitOutcome fetched =
+        fetch_from_remote(request_, pinned_, {"+" + ref + ":" + own}, bounded_time);
     if (fetched.ok) return commit_at(own);
     note = " Fetching from " + remote_ +
            " failed, so the run begins at what the repository has: " + fetched.message;

@@ -1,6 +1,7 @@
 #include "server/executors/builtin/merge_base.h"
 
 #include "domain/limits.h"
+#include "server/executors/builtin/remote_fetch.h"
 #include "server/executors/builtin/run_worktree.h"
 #include "server/git/git_command.h"
 #include "server/git/git_names.h"
@@ -37,8 +38,8 @@ std::string branch_of_base(const BuiltinRequest& request) {
   return is_branch_name(remote_branch) ? remote_branch : "";
 }
 
-// Removes git's lock file of a ref that only this run uses. The caller holds the repository's lock,
-// so git's lock was left by a process that was killed.
+// Removes git's lock file of a ref that only this run uses, one station of it at a time: a process
+// that was killed has left it.
 void remove_stale_lock(const BuiltinRequest& request, const std::string& ref) {
   std::error_code ignored;
   std::filesystem::remove(common_git_directory(request.repository) / (ref + ".lock"), ignored);
@@ -72,11 +73,7 @@ tl::expected<std::string, Failure> newest_base(const BuiltinRequest& request,
   if (!request.remote.empty()) {
     const std::string fetched = base_ref_of(request.run_id);
     remove_stale_lock(request, fetched);
-    // Without --refmap= git would also update the remote's tracking branch. If this process is
-    // killed, that ref's lock would stay behind and block every other fetch.
-    const GitOutcome fetch =
-        pinned.in_repository({"fetch", "--quiet", "--no-tags", "--refmap=", "--", request.remote,
-                              "+" + ref + ":" + fetched});
+    const GitOutcome fetch = fetch_from_remote(request, pinned, {"+" + ref + ":" + fetched});
     if (!fetch.ok && fetch.message.find("couldn't find remote ref") != std::string::npos) {
       return builtin_failure(
           ErrorClass::config, "BASE_NOT_FOUND",
