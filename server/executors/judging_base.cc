@@ -2,13 +2,11 @@
 
 #include <algorithm>
 #include <string_view>
-#include <system_error>
 #include <utility>
 
 #include "domain/limits.h"
 #include "domain/refusals.h"
 #include "domain/try.h"
-#include "server/git/git_listing.h"
 #include "server/git/git_names.h"
 #include "server/git/tree_entry.h"
 #include "server/git/verified_object.h"
@@ -121,15 +119,9 @@ tl::expected<BaseTree, Failure> JudgingBase::tree(const fs::path& scratch) const
   constexpr std::string_view link_mode = "120000 blob ";
   constexpr std::string_view tree_mode = "040000 tree ";
   constexpr std::string_view submodule_mode = "160000 ";
-  GitOptions to_file;
-  to_file.output_file = scratch / "tree-of-base";
-  const GitOutcome listed = pinned_.in_repository(
-      {"ls-tree", "-r", "-t", "-z", "--full-tree", "--end-of-options", commit_}, to_file);
-  const auto listing = read_regular_file(to_file.output_file, git_listing_bytes_max);
-  std::error_code ignored;
-  fs::remove(to_file.output_file, ignored);
-  if (!listed.ok) return git_trouble(listed.message);
-  if (!listing) return git_trouble(listing.error().message);
+  const auto listing = pinned_.listing(
+      {"ls-tree", "-r", "-t", "-z", "--full-tree", "--end-of-options", commit_}, {}, scratch);
+  if (!listing) return git_trouble(listing.error());
   BaseTree found;
   std::vector<std::string> trees;
   for (std::string_view rest = *listing; !rest.empty();) {

@@ -185,8 +185,9 @@ GitOutcome git(const std::filesystem::path& directory, std::vector<std::string> 
     outcome.message = "git wasn't started: the time for this work is over";
     return outcome;
   }
+  const int output = file ? file.get() : options.output_descriptor;
   ChildProcess::Sink to = options.receive ? options.receive : out.sink();
-  if (file) to = {};
+  if (output >= 0) to = {};
   const int held = options.place ? -1 : RepositoryLock::held_descriptor();
   auto child = ChildProcess::start({.argv = command_line(std::move(arguments), options),
                                     .cwd = directory,
@@ -194,7 +195,7 @@ GitOutcome git(const std::filesystem::path& directory, std::vector<std::string> 
                                     .input = options.input,
                                     .stdout_sink = std::move(to),
                                     .stderr_sink = err.sink(),
-                                    .stdout_descriptor = file.get(),
+                                    .stdout_descriptor = output,
                                     .held_descriptor = held});
   if (!child) return not_started(child.error());
   file = {};

@@ -44,6 +44,8 @@ struct GitPlace {
 struct GitOptions {
   std::filesystem::path output_file =
       {};  // receives stdout instead of `output`; created or replaced
+  // The same, as an open file. -1: none.
+  int output_descriptor = -1;
   std::vector<std::string> environment = {};  // "NAME=VALUE", added to the caller's own
   std::vector<std::string> settings = {};     // "key=value", stronger than every configuration
   std::int64_t timeout_ms = limits::git_ms_max;

@@ -28,7 +28,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* record_name = "workspace.json";
-constexpr const char* listing_name = "listed-config";
 constexpr std::size_t listed_config_bytes_max = 4 * 1024 * 1024;
 constexpr std::size_t info_file_bytes_max = 4 * 1024 * 1024;
 constexpr std::size_t pointer_bytes_max = 8 * 1024;
@@ -80,22 +79,16 @@ void make_lfs_directory(const fs::path& repository, const fs::path& common_direc
 }
 
 // Lists a configuration: that of the repository at `directory`, or the one that `source` names.
-// `scratch` is a file that may be replaced.
+// `scratch` is a directory for a temporary file.
 tl::expected<std::string, std::string> list_config(const fs::path& directory,
                                                    const fs::path& scratch,
                                                    const std::vector<std::string>& source = {
                                                        "--local"}) {
-  GitOptions to_file;
-  to_file.output_file = scratch;
   std::vector<std::string> arguments{"config", "--includes", "--list", "-z"};
   arguments.insert(arguments.end(), source.begin(), source.end());
-  const GitOutcome listed = git(directory, std::move(arguments), to_file);
-  auto text = read_regular_file(scratch, listed_config_bytes_max);
-  std::error_code ignored;
-  fs::remove(scratch, ignored);
-  if (!listed.ok) return not_pinned(listed.message);
-  if (!text) return not_pinned(text.error().message);
-  return *std::move(text);
+  auto listed = git_listing(directory, std::move(arguments), {}, scratch, listed_config_bytes_max);
+  if (!listed) return not_pinned(listed.error());
+  return *std::move(listed);
 }
 
 bool is_within(const fs::path& path, const fs::path& directory) {
@@ -161,7 +154,7 @@ tl::expected<PinnedRepository, std::string> PinnedRepository::pin(const fs::path
       TRY(copy_hooks(hooks, pinned.copied_hooks()));
     }
   }
-  TRY(pinned.link_and_configure(TRY(list_config(repository, directory / listing_name)), trust));
+  TRY(pinned.link_and_configure(TRY(list_config(repository, directory)), trust));
   return pinned;
 }
 
@@ -178,8 +171,8 @@ tl::expected<PinnedRepository, std::string> PinnedRepository::pin_git_directory(
     if (auto made = make_directories(needed); !made) return not_pinned(made.error().message);
   }
   pinned.facts_.hooks = pinned.copied_hooks().string();
-  const auto listed = TRY(list_config(directory, directory / listing_name,
-                                      {"--file", (git_directory / "config").string()}));
+  const auto listed =
+      TRY(list_config(directory, directory, {"--file", (git_directory / "config").string()}));
   TRY(pinned.link_and_configure(listed, ConfigTrust::nobodys));
   return pinned;
 }
@@ -219,8 +212,7 @@ tl::expected<void, std::string> PinnedRepository::make_for_service(const fs::pat
   }
   if (error) return not_pinned(error.message());
   TRY(copy_info(common() / "info", to / "info"));
-  const auto listed =
-      TRY(list_config(directory_, to / listing_name, {"--file", (common() / "config").string()}));
+  const auto listed = TRY(list_config(directory_, to, {"--file", (common() / "config").string()}));
   const auto written = write_file_atomically(
       to / "config", pinned_config_text(listed, ConfigTrust::nobodys, facts_.repository));
   if (!written) return not_pinned(written.error().message);
@@ -265,7 +257,7 @@ tl::expected<void, std::string> PinnedRepository::record(std::string base_commit
 std::vector<std::string> PinnedRepository::changed_programs() const {
   if (!recorded_) return {};
   std::vector<std::string> changed;
-  if (const auto listed = list_config(facts_.repository, directory_ / listing_name)) {
+  if (const auto listed = list_config(facts_.repository, directory_)) {
     const std::vector<std::string> now = programs_of_config(*listed);
     std::vector<std::string> differing;
     std::set_symmetric_difference(now.begin(), now.end(), facts_.programs.begin(),

@@ -7,8 +7,6 @@
 #include <cerrno>
 #include <cstdlib>
 
-#include "store/file_descriptor.h"
-
 namespace signalbox {
 namespace {
 
@@ -79,6 +77,14 @@ Stored<std::string> read_regular_file(int descriptor, const std::filesystem::pat
   }
   content.resize(length);
   return content;
+}
+
+Stored<FileDescriptor> nameless_file(const std::filesystem::path& directory) {
+  std::string name = (directory / "nameless-XXXXXX").string();
+  FileDescriptor file(::mkostemp(name.data(), O_CLOEXEC));
+  if (!file) return tl::unexpected(system_error("create a file in", directory));
+  ::unlink(name.c_str());
+  return file;
 }
 
 }  // namespace signalbox

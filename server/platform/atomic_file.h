@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "store/durable_file.h"
+#include "store/file_descriptor.h"
 #include "store/store_error.h"
 
 namespace signalbox {
@@ -30,5 +31,9 @@ Stored<std::string> read_linked_file(const std::filesystem::path& path, std::siz
 // Like read_regular_file(), but reads an open file; `path` is for the error message.
 Stored<std::string> read_regular_file(int descriptor, const std::filesystem::path& path,
                                       std::size_t bytes_max);
+
+// Creates a file without a name in an existing directory, open for reading and writing: nobody else
+// finds it, and it goes with the last process that has it open.
+Stored<FileDescriptor> nameless_file(const std::filesystem::path& directory);
 
 }  // namespace signalbox

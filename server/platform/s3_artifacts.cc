@@ -1,15 +1,12 @@
 #include "server/platform/s3_artifacts.h"
 
-#include <fcntl.h>
-#include <stdlib.h>
-#include <unistd.h>
-
 #include <utility>
 
 #include "domain/limits.h"
 #include "domain/nanoseconds.h"
 #include "domain/try.h"
 #include "server/limits.h"
+#include "server/platform/atomic_file.h"
 #include "server/platform/clock.h"
 #include "store/durable_file.h"
 #include "store/sha256.h"
@@ -32,16 +29,6 @@ bool is_fresh(std::int64_t modified_ns) {
 tl::unexpected<StoreError> damaged_blob(const std::string& location) {
   return store_failure(StoreError::Kind::damaged,
                        "the content of " + location + " is not what was stored", location);
-}
-
-// Creates a file without a name in an existing directory.
-Stored<FileDescriptor> nameless_file(const std::filesystem::path& directory) {
-  TRY(make_directories(directory));
-  std::string name = (directory / "copy-XXXXXX").string();
-  FileDescriptor file(::mkostemp(name.data(), O_CLOEXEC));
-  if (!file) return tl::unexpected(system_error("create a file in", directory));
-  ::unlink(name.c_str());
-  return file;
 }
 
 }  // namespace
@@ -147,6 +134,7 @@ Stored<OpenedBlob> S3Artifacts::copy(
     return store_failure(StoreError::Kind::away,
                          "too many artifacts are being downloaded; try again soon", location);
   }
+  TRY(make_directories(scratch_));
   FileDescriptor file = TRY(nameless_file(scratch_));
   std::uint64_t copied = 0;
   bool is_written = true;

@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 
 #include "server/git/git_command.h"
+#include "server/git/git_listing.h"
 #include "server/git/repository_lock.h"
 #include "server/platform/call_bounds.h"
 #include "tests/server/builtin_fixture.h"
@@ -192,6 +193,27 @@ TEST_F(GitCalls, TheRepositorysLockIsOneForAllItsWorktreesAndEndsWithItsHolder) 
   EXPECT_FALSE(RepositoryLock::take(site.root() / "nowhere").has_value());
   ::close(ready[0]);
   ::close(ready[1]);
+}
+
+// A change of a run is shown while its worktree is looked at before it is removed: half of a list
+// would say that there is nothing to lose.
+TEST_F(GitCalls, AListIsNobodyElsesInADirectoryThatIsShared) {  // H6
+  const fs::path scratch = site.root() / "scratch";
+  fs::create_directory(scratch);
+  const fs::path fifo = site.root() / "until";
+  ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
+  set_alias("echo first; echo > begun; cat " + fifo.string());
+  tl::expected<std::string, std::string> slow;
+  std::thread work([&] { slow = git_listing(repository, {"stuck"}, {}, scratch); });
+  const bool is_under_way = eventually([&] { return fs::exists(repository / "begun"); });
+  const auto quick = git_listing(repository, {"rev-parse", "--is-bare-repository"}, {}, scratch);
+  if (is_under_way) std::ofstream(fifo) << "last\n";
+  work.join();
+  ASSERT_TRUE(is_under_way);
+  EXPECT_EQ(quick.value_or("none"), "false\n");
+  EXPECT_EQ(slow.value_or("none"), "first\nlast\n");
+  EXPECT_TRUE(fs::is_empty(scratch)) << "nothing stays behind a kill either";
+  EXPECT_FALSE(git_listing(repository, {"rev-parse", "--git-dir"}, {}, scratch, 2));
 }
 
 // A killed server's `git worktree remove` once removed what the next holder made under its name.
