@@ -6,6 +6,7 @@
 #include "domain/try.h"
 #include "server/git/path_facts.h"
 #include "server/git/pinned_repository.h"
+#include "server/git/repository_lock.h"
 #include "server/git/unsaved_work.h"
 #include "server/git/worktree_list.h"
 
@@ -30,6 +31,9 @@ std::string reason_to_keep(const fs::path& repository, const fs::path& path, con
   if (is_merge_worktree(path)) return "it may hold a merge to be looked at";
   // The directory is gone, only git has it on record: remove_worktree() looks at that.
   if (!is_there(path)) return {};
+  // Another one may be looking into it, such as the retention of files, with the same directory.
+  const auto lock = RepositoryLock::take(repository);
+  if (!lock) return "it can't be read: " + lock.error();
   auto pinned = PinnedRepository::open(pins, repository);
   if (pinned) pinned = pinned->for_service();
   const auto place = pinned ? pinned->place_of(path) : tl::unexpected(pinned.error());

@@ -27,7 +27,8 @@ tl::expected<std::set<std::string>, std::string> list_runs_with_worktrees(
     const std::filesystem::path& repository, const std::filesystem::path& runs_directory);
 
 // Lists those worktrees whose run is one of `over`, runs that are over for good. Those named
-// `merge-*` and those with unsaved work get a `left_because`. Blocks and fails as above.
+// `merge-*` and those with unsaved work get a `left_because`. Looks into each under the
+// repository's lock. Blocks and fails as above.
 tl::expected<std::vector<OrphanWorktree>, std::string> list_orphans(
     const std::filesystem::path& repository, const std::filesystem::path& runs_directory,
     const std::set<std::string>& over);

@@ -4,10 +4,12 @@
 
 #include <map>
 #include <set>
+#include <thread>
 
 #include "server/board/run_change.h"
 #include "server/git/fence_marker.h"
 #include "server/git/orphan_worktrees.h"
+#include "server/git/repository_lock.h"
 #include "server/git/tree_removal.h"
 #include "store/file_descriptor.h"
 #include "tests/server/worktree_removal_fixture.h"
@@ -263,6 +265,33 @@ TEST_F(WorktreeRemoval, OrphansThatAreCleanGoAndTheOthersAreTold) {  // H6
   EXPECT_EQ(content_of(workspace_of(dirty) / "file.txt"), "changed\n");
   EXPECT_TRUE(fs::exists(workspace_of(merge)));
   EXPECT_TRUE(fs::exists(site.root() / "elsewhere"));
+}
+
+// The retention of files looks into worktrees of runs that are over, too, on another thread.
+TEST_F(WorktreeRemoval, OrphansAreNotLookedIntoWhileAnotherOneDoes) {  // H6
+  const Job job = worktree();
+  fs::remove(pins_of(job) / "workspace.json");
+  write_text(pins_of(job) / "of-another", "");
+  const std::set<std::string> over{to_string(job.run_id)};
+  tl::expected<std::vector<OrphanOutcome>, std::string> outcomes;
+  std::thread work;
+  bool is_left_alone = true;
+  {
+    const auto lock = RepositoryLock::take(repository);
+    ASSERT_TRUE(lock.has_value()) << lock.error();
+    work = std::thread([&] { outcomes = remove_orphans(repository, site.root() / "runs", over); });
+    // An absence can only be observed for a while.
+    for (int round = 0; round < 100 && is_left_alone; ++round) {
+      is_left_alone = fs::exists(pins_of(job) / "of-another");
+      ::usleep(5'000);
+    }
+  }
+  work.join();
+  EXPECT_TRUE(is_left_alone);
+  ASSERT_TRUE(outcomes.has_value()) << outcomes.error();
+  ASSERT_EQ(outcomes->size(), 1U);
+  EXPECT_EQ(outcomes->front().outcome.result, Removal::removed) << outcomes->front().outcome.reason;
+  expect_gone(job);
 }
 
 // The removal is the service's own doing: what it runs isn't taken for a job.
