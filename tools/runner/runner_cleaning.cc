@@ -52,8 +52,6 @@ void RunnerLink::remove_worktrees(RunnerRuns& runs) {
 }
 
 void RunnerLink::remove_worktree(RunnerRuns& runs, const WorkspaceRemoval& removal) {
-  // After this runner was away, a job that counts as lost may be under way in it.
-  if (jobs_.has_job_of(removal.run_id)) return;
   const auto done = runs.remove(removal);
   if (!done) return;
   const auto said = questions_.call("runner.removed", {{"runner", work_.identity().runner},

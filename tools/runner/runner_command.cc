@@ -170,7 +170,8 @@ Called<void> run_runner(const Invocation& invocation, const RunnerOptions& optio
   std::thread waits_for_signal([&] { stop_on_signal(link, over); });
   std::thread sends([&] { link.send_results(); });
   std::thread tells([&] { link.send_outputs(); });
-  RunnerRuns runs(work, log_line);
+  RunnerRuns runs(
+      work, [&jobs](const RunId& run_id) { return jobs.has_job_of(run_id); }, log_line);
   std::thread cleans([&] { link.clean_up(runs); });
   auto ended = link.exchange();
   if (!ended && code_of(ended.error()) == "RUNNER_EVICTED") jobs.cancel_all();

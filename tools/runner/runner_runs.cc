@@ -56,7 +56,8 @@ tl::expected<void, std::string> push_rescue_ref(const fs::path& pins, const fs::
 
 }  // namespace
 
-RunnerRuns::RunnerRuns(const RunnerWork& work, Log log) : work_(work), log_(std::move(log)) {}
+RunnerRuns::RunnerRuns(const RunnerWork& work, HasJob has_job, Log log)
+    : work_(work), has_job_(std::move(has_job)), log_(std::move(log)) {}
 
 std::vector<RunId> RunnerRuns::next(std::size_t count) {
   std::set<RunId> all;
@@ -75,7 +76,7 @@ std::vector<RunId> RunnerRuns::next(std::size_t count) {
 void RunnerRuns::remove(const std::vector<RunId>& asked, const std::set<RunId>& open,
                         const std::set<RunId>& over) {
   for (const RunId& id : asked) {
-    if (open.contains(id) || left_.contains(id)) continue;
+    if (open.contains(id) || left_.contains(id) || has_job_(id)) continue;
     std::error_code unknown;
     const auto touched = fs::last_write_time(work_.runs() / to_string(id), unknown);
     const bool is_old = !unknown && fs::file_time_type::clock::now() - touched > failed_kept;
@@ -126,6 +127,7 @@ WorkspaceOutcome RunnerRuns::remove(const RunId& id, bool is_handed_on) {
 
 std::optional<WorkspaceOutcome> RunnerRuns::remove(const WorkspaceRemoval& removal) {
   const RunId& id = removal.run_id;
+  if (has_job_(id)) return std::nullopt;
   const auto now = std::chrono::steady_clock::now();
   const auto failed = pushes_.find(id);
   if (failed != pushes_.end() && now < failed->second.not_before) return std::nullopt;

@@ -26,20 +26,24 @@ struct WorkspaceOutcome {
 class RunnerRuns {
  public:
   using Log = std::function<void(const std::string& text)>;
+  // Returns whether a job of the run is under way here: after the runner was away, one may be whose
+  // attempt the service has ended meanwhile. Any thread.
+  using HasJob = std::function<bool(const RunId& run_id)>;
 
   // `work` outlives this.
-  RunnerRuns(const RunnerWork& work, Log log);
+  RunnerRuns(const RunnerWork& work, HasJob has_job, Log log);
 
   // Returns the runs whose workspaces are here, at most `count` of them: others than last time if
   // there are more.
   [[nodiscard]] std::vector<RunId> next(std::size_t count);
   // Removes the workspaces of those of `asked` that are over, and of those that aren't open and
-  // weren't touched for failed_kept: they failed, and nobody has retried them. Blocks on git.
+  // weren't touched for failed_kept: they failed, and nobody has retried them. Those with a job
+  // under way stay until they are asked about again. Blocks on git.
   void remove(const std::vector<RunId>& asked, const std::set<RunId>& open,
               const std::set<RunId>& over);
   // Removes the workspace of a card's run that has ended. If its work is handed on, what exists
-  // nowhere else goes to the remote, as rescue_branch_of(); nullopt while that fails and is to be
-  // tried again. Blocks on git.
+  // nowhere else goes to the remote, as rescue_branch_of(); nullopt while that fails, or a job is
+  // under way there, and it is to be tried again. Blocks on git.
   std::optional<WorkspaceOutcome> remove(const WorkspaceRemoval& removal);
   // Ends what is under way, as far as git lets itself be ended. Any thread.
   void stop() { stopped_ = true; }
@@ -50,6 +54,7 @@ class RunnerRuns {
   WorkspaceOutcome remove(const RunId& run_id, bool is_handed_on);
 
   const RunnerWork& work_;
+  const HasJob has_job_;
   const Log log_;
   RunId latest_{};        // of next()
   std::set<RunId> left_;  // whose workspaces can't be removed: said once
