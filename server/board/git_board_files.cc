@@ -43,8 +43,8 @@ NoteWorktree note_of(const std::string& project, const OrphanOutcome& each) {
 
 }  // namespace
 
-GitBoardFiles::GitBoardFiles(fs::path runs_directory)
-    : runs_directory_(std::move(runs_directory)) {}
+GitBoardFiles::GitBoardFiles(fs::path runs_directory, HasJob has_job)
+    : runs_directory_(std::move(runs_directory)), has_job_(std::move(has_job)) {}
 
 Stored<std::shared_ptr<const PolicyReading>> GitBoardFiles::read_policy(const fs::path& repository,
                                                                         const std::string& base,
@@ -100,8 +100,20 @@ tl::expected<std::set<std::string>, std::string> GitBoardFiles::runs_with_worktr
 tl::expected<std::vector<NoteWorktree>, std::string> GitBoardFiles::remove_orphans(
     const std::string& project, const fs::path& repository, const std::set<std::string>& run_ids) {
   const CallBounds bounds(CallBounds::now_ms() + limits::worktree_removal_ms_max);
-  const auto outcomes = TRY(signalbox::remove_orphans(repository, runs_directory_, run_ids));
   std::vector<NoteWorktree> notes;
+  std::set<std::string> idle;
+  for (const std::string& id : run_ids) {
+    if (!has_job_(id)) {
+      idle.insert(id);
+      continue;
+    }
+    OrphanWorktree orphan;
+    orphan.path = runs_directory_ / id;
+    orphan.run_id = id;
+    orphan.left_because = "a job of its run is under way";
+    notes.push_back(note_of(project, {orphan, {Removal::left, {}, {}}}));
+  }
+  const auto outcomes = TRY(signalbox::remove_orphans(repository, runs_directory_, idle));
   for (const OrphanOutcome& each : outcomes) notes.push_back(note_of(project, each));
   return notes;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 
 #include "server/board/board_files.h"
 
@@ -9,8 +10,11 @@ namespace signalbox {
 
 class GitBoardFiles final : public BoardFiles {
  public:
+  // Returns whether a job of the run (its id as text) is under way here. Any thread.
+  using HasJob = std::function<bool(const std::string& run_id)>;
+
   // `runs_directory` contains the worktrees: `<run id>/<name>`.
-  explicit GitBoardFiles(std::filesystem::path runs_directory);
+  GitBoardFiles(std::filesystem::path runs_directory, HasJob has_job);
 
   Stored<std::shared_ptr<const PolicyReading>> read_policy(const std::filesystem::path& repository,
                                                            const std::string& base,
@@ -19,12 +23,15 @@ class GitBoardFiles final : public BoardFiles {
   bool has_worktree(const CardWorktree& worktree) override;
   tl::expected<std::set<std::string>, std::string> runs_with_worktrees(
       const std::filesystem::path& repository) override;
+  // A job of a run that the log doesn't have may be under way, such as after a restore of an older
+  // log: its worktree is left.
   tl::expected<std::vector<NoteWorktree>, std::string> remove_orphans(
       const std::string& project, const std::filesystem::path& repository,
       const std::set<std::string>& run_ids) override;
 
  private:
   const std::filesystem::path runs_directory_;
+  const HasJob has_job_;
   PolicyReader policies_;
 };
 

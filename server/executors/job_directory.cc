@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <system_error>
 
 #include "domain/try.h"
 #include "server/platform/process_table.h"
@@ -100,6 +101,19 @@ Stored<JobState> JobDirectory::state() const {
   // The shim may have written the result and ended since the first check.
   const auto finished_since = TRY(path_exists(result()));
   return finished_since ? JobState::finished : JobState::lost;
+}
+
+std::function<bool(const std::string& run_id)> live_jobs(const std::filesystem::path& jobs_root) {
+  return [jobs_root](const std::string& run_id) {
+    std::error_code error;
+    for (std::filesystem::directory_iterator each(jobs_root, error), end; !error && each != end;
+         each.increment(error)) {
+      if (!each->path().filename().string().starts_with(run_id + "-")) continue;
+      const auto state = JobDirectory{each->path()}.state();
+      if (!state || *state == JobState::running) return true;
+    }
+    return error && error != std::errc::no_such_file_or_directory;
+  };
 }
 
 }  // namespace signalbox

@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -93,5 +94,10 @@ struct JobDirectory {
   // ran.
   [[nodiscard]] Stored<JobState> state() const;
 };
+
+// Returns a function that says whether a job of a run (its id as text) is under way, of those in
+// `jobs_root`, whether the log has that run or not. What can't be looked at counts as under way.
+// Any thread.
+std::function<bool(const std::string& run_id)> live_jobs(const std::filesystem::path& jobs_root);
 
 }  // namespace signalbox

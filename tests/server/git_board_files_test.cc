@@ -3,6 +3,7 @@
 
 #include <set>
 
+#include "server/executors/job_directory.h"
 #include "tests/server/builtin_fixture.h"
 
 namespace signalbox {
@@ -23,7 +24,8 @@ class WorktreesOfTheBoard : public BuiltinStations {
     return site.root() / "runs" / to_string(run_id) / "workspace";
   }
   [[nodiscard]] NoteWorktree removal_of(const RunId& run_id, const fs::path& runs) const {
-    return GitBoardFiles(runs).remove_worktree({run_id, "web", repository.string()}, false);
+    return GitBoardFiles(runs, live_jobs(site.root() / "jobs"))
+        .remove_worktree({run_id, "web", repository.string()}, false);
   }
 };
 
@@ -54,10 +56,41 @@ TEST_F(WorktreesOfTheBoard, AreListedWithoutALookIntoThem) {  // H6
   const fs::path pins = site.root() / "workspaces" / to_string(run_id);
   fs::remove(pins / "workspace.json");
   write_text(pins / "of-the-intake", "");
-  const auto listed = GitBoardFiles(site.root() / "runs").runs_with_worktrees(repository);
+  const auto listed = GitBoardFiles(site.root() / "runs", live_jobs(site.root() / "jobs"))
+                          .runs_with_worktrees(repository);
   ASSERT_TRUE(listed.has_value()) << listed.error();
   EXPECT_EQ(*listed, std::set<std::string>{to_string(run_id)});
   EXPECT_TRUE(fs::exists(pins / "of-the-intake"));
+}
+
+// As after an older log was restored: it doesn't have the run, whose agent goes on.
+TEST_F(WorktreesOfTheBoard, AreLeftWhileAJobIsUnderWayInThem) {  // H6, G11
+  const RunId run_id = begun();
+  const fs::path until = site.root() / "until";
+  Job agent = site.shell_job("until [ -e " + until.string() + " ]; do sleep 0.02; done");
+  agent.run_id = run_id;
+  agent.id = to_string(run_id) + "-implement-1";
+  agent.run_root = workspace(run_id).parent_path().string();
+  const auto executor = site.executor();
+  ASSERT_TRUE(executor->submit(agent).has_value());
+  ASSERT_EQ(executor->poll(agent).value(), JobState::running);
+
+  GitBoardFiles files(site.root() / "runs", live_jobs(site.root() / "jobs"));
+  const std::set<std::string> over{to_string(run_id)};
+  const auto left = files.remove_orphans("web", repository, over);
+  ASSERT_TRUE(left.has_value()) << left.error();
+  ASSERT_EQ(left->size(), 1U);
+  EXPECT_FALSE(left->front().removed);
+  EXPECT_EQ(left->front().reason, "a job of its run is under way");
+  EXPECT_TRUE(fs::exists(workspace(run_id) / "file.txt"));
+
+  write_text(until, "");
+  ASSERT_TRUE(is_finished(*executor, agent));
+  const auto gone = files.remove_orphans("web", repository, over);
+  ASSERT_TRUE(gone.has_value()) << gone.error();
+  ASSERT_EQ(gone->size(), 1U);
+  EXPECT_TRUE(gone->front().removed) << gone->front().reason;
+  EXPECT_FALSE(fs::exists(workspace(run_id)));
 }
 
 // As after a kill before the removal was recorded.
