@@ -10,6 +10,7 @@
 
 #include "domain/try.h"
 #include "server/git/check_scratch.h"
+#include "server/git/fence_marker.h"
 #include "server/git/git_names.h"
 #include "server/git/hidden_files.h"
 #include "server/git/path_facts.h"
@@ -197,7 +198,10 @@ tl::expected<std::optional<RunChange>, std::string> run_change(const RunChangePl
   if (base.empty()) return std::nullopt;
   if (pinned && fs::is_directory(place.workspace, error)) {
     const auto there = TRY(pinned->place_of(place.workspace));
-    return TRY(change_of_worktree(place, there, base, path, from));
+    // Another run with the same run root may have made its own worktree there.
+    if (other_run_of(there.git_directory, run_id).empty()) {
+      return TRY(change_of_worktree(place, there, base, path, from));
+    }
   }
   const std::pair<const char*, std::string> refs[] = {
       {"rescue", rescue_ref_of(run_id)},

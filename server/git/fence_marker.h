@@ -31,5 +31,8 @@ Stored<void> write_fence_marker(const std::filesystem::path& git_directory,
 // Reads the marker. Errors: `not_found` if the directory isn't that of a run's worktree, `damaged`
 // if the file isn't a marker of this schema.
 Stored<FenceMarker> read_fence_marker(const std::filesystem::path& git_directory);
+// Returns the run that the marker names, if that is another one than `run_id`; an empty text if it
+// is this one, or there is no marker.
+std::string other_run_of(const std::filesystem::path& git_directory, const std::string& run_id);
 
 }  // namespace signalbox

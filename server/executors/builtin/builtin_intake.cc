@@ -3,11 +3,11 @@
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
 
-#include "domain/limits.h"
 #include "domain/try.h"
 #include "server/executors/builtin/earlier_work.h"
 #include "server/executors/builtin/intake_base.h"
 #include "server/executors/builtin/run_worktree.h"
+#include "server/executors/builtin/settled_base.h"
 #include "server/git/git_command.h"
 #include "server/git/git_names.h"
 #include "server/git/hidden_files.h"
@@ -19,14 +19,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-fs::path base_file(const BuiltinRequest& request) { return request.run_root / "base_commit"; }
+constexpr const char* base_file = "base_commit";
 
-// Returns the commit that an interrupted intake resolved; empty if there is none. An agent can
-// write the file later: once the repository is pinned, nobody reads it.
+// Returns the commit that an interrupted intake resolved; empty if there is none.
 std::string resolved_base(const BuiltinRequest& request) {
-  const auto text = read_regular_file(base_file(request), limits::name_bytes_max);
-  if (!text) return {};
-  const std::string commit = text->substr(0, text->find('\n'));
+  const std::string commit = read_settled(request, base_file);
   return is_object_id(commit) ? commit : std::string();
 }
 
@@ -39,7 +36,7 @@ tl::expected<IntakeBase, Failure> settle_base(const BuiltinRequest& request,
     return IntakeBase{std::move(known), {}};
   }
   auto base = TRY(find_intake_base(request, pinned));
-  if (auto written = write_file_atomically(base_file(request), base.commit + "\n"); !written) {
+  if (auto written = write_settled(request, base_file, base.commit); !written) {
     return storage_failed(written.error().message);
   }
   return base;

@@ -1,8 +1,8 @@
 #include "server/executors/builtin/merge_base.h"
 
-#include "domain/limits.h"
 #include "server/executors/builtin/remote_fetch.h"
 #include "server/executors/builtin/run_worktree.h"
+#include "server/executors/builtin/settled_base.h"
 #include "server/git/git_command.h"
 #include "server/git/git_names.h"
 #include "server/git/repository_lock.h"
@@ -12,9 +12,7 @@
 namespace signalbox {
 namespace {
 
-std::filesystem::path branch_file(const BuiltinRequest& request) {
-  return request.run_root / "base_branch";
-}
+constexpr const char* branch_file = "base_branch";
 
 bool has_ref(const BuiltinRequest& request, const std::string& ref) {
   return git(request.repository, {"show-ref", "--verify", "--quiet", "--", ref}).ok;
@@ -50,8 +48,7 @@ void remove_stale_lock(const BuiltinRequest& request, const std::string& ref) {
 tl::expected<std::string, Failure> settle_base_branch(const BuiltinRequest& request,
                                                       const PinnedRepository& pinned) {
   if (pinned.is_recorded()) return pinned.facts().base_branch;
-  const auto known = read_regular_file(branch_file(request), 2 * limits::name_bytes_max);
-  std::string branch = known ? known->substr(0, known->find('\n')) : std::string();
+  std::string branch = read_settled(request, branch_file);
   if (is_branch_name(branch)) return branch;
   branch = branch_of_base(request);
   if (branch.empty()) {
@@ -60,7 +57,7 @@ tl::expected<std::string, Failure> settle_base_branch(const BuiltinRequest& requ
                                                  : "the base " + request.base) +
                                " is not a branch, and only branches can be merged into");
   }
-  if (auto written = write_file_atomically(branch_file(request), branch + "\n"); !written) {
+  if (auto written = write_settled(request, branch_file, branch); !written) {
     return storage_failed(written.error().message);
   }
   return branch;

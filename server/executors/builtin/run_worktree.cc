@@ -8,6 +8,7 @@
 #include "domain/limits.h"
 #include "domain/refusals.h"
 #include "domain/try.h"
+#include "server/executors/taken_workspace.h"
 #include "server/git/fence_marker.h"
 #include "server/git/git_command.h"
 #include "server/git/missing_content.h"
@@ -237,7 +238,11 @@ tl::expected<GitPlace, Failure> workspace_place(const BuiltinRequest& request,
     return not_a_worktree(request, hint);
   }
   auto place = pinned.place_of(request.workspace);
-  if (place) return *std::move(place);
+  if (place) {
+    TRY(require_own_workspace(request.workspace, place->git_directory, request.repository,
+                              request.run_id));
+    return *std::move(place);
+  }
   std::error_code error;
   const fs::path common = pinned.facts().common_directory;
   if (!fs::is_directory(common, error) || !is_there(common / "HEAD")) {

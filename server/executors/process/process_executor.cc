@@ -18,6 +18,8 @@
 #include "server/executors/deep_work_command.h"
 #include "server/executors/job_report.h"
 #include "server/executors/process/job_environment.h"
+#include "server/executors/taken_workspace.h"
+#include "server/git/pinned_repository.h"
 #include "server/git/run_branch.h"
 #include "server/git/unsaved_work.h"
 #include "server/platform/atomic_file.h"
@@ -84,6 +86,17 @@ std::string next_run_note(const Job& job) {
          rescue_ref_of(to_string(job.run_id));
 }
 
+// Fails with WORKSPACE_TAKEN if another run has made the worktree that is there.
+Executed<void> check_worktree_is_own(const Job& job, const std::filesystem::path& workspace) {
+  const auto git_directory = recorded_directory(workspace);
+  if (!git_directory) return {};
+  const auto own =
+      require_own_workspace(workspace, *git_directory, job.repository, to_string(job.run_id));
+  if (own) return {};
+  const Failure& failure = own.error();
+  return tl::unexpected(ExecutorError{failure.error_class, failure.code, failure.message});
+}
+
 // Fails with WORKSPACE_TAMPERED if the worktree that an earlier station made isn't there: in
 // anything else, such as an empty directory in its place, checks could pass over nothing.
 Executed<void> check_worktree_is_there(const Job& job) {
@@ -91,7 +104,7 @@ Executed<void> check_worktree_is_there(const Job& job) {
   const std::filesystem::path workspace = workspace_of(job);
   const bool is_builtin = job.definition.executor == ExecutorKind::builtin;
   const std::string fault = fault_of_worktree(workspace, is_builtin);
-  if (fault.empty()) return {};
+  if (fault.empty()) return check_worktree_is_own(job, workspace);
   const std::string in_git = "git -C " + shell_word(job.repository) + " worktree ";
   const std::string place = shell_word(workspace.string());
   std::error_code unknown;
