@@ -117,13 +117,10 @@ Decided<StartRun> read_start(KnownPipeline& known, json::object& params) {
 
 void decide_start(Api& api, Call& call, StartRun command) {
   if (answered_before(api, call, start_result)) return;
-  if (command.idempotency_key && command.idempotency_key->empty()) {
-    return call.responder.reject({ErrorCode::INVALID_PARAMS,
-                                  "idempotency_key must not be empty",
-                                  {{"field", std::string("idempotency_key")}},
-                                  {}});
-  }
   if (command.idempotency_key) {
+    const auto named =
+        require_name("idempotency_key", *command.idempotency_key, limits::name_bytes_max);
+    if (!named) return call.responder.reject(named.error());
     if (auto answer = started_long_ago(api, command)) {
       return call.responder.answer(std::move(*answer));
     }
@@ -256,7 +253,7 @@ void artifact(Api& api, Call& call) {
   const auto params = from_json<GetArtifact>(call.params);
   if (!params) return call.responder.reject(params.error());
   // Any other name may be that of an artifact that was recorded long ago.
-  if (const auto named = require_name("name", params->name, limits::name_bytes_max); !named) {
+  if (const auto named = require_not_empty("name", params->name, limits::name_bytes_max); !named) {
     return call.responder.reject(named.error());
   }
   // The file is read apart from the read models: it may be on a disk or in a store that hangs.
