@@ -153,7 +153,7 @@ Decided<NewEvents> decide(const World& world, const AcquireLock& command, const 
 }
 
 Decided<NewEvents> decide(const World& world, const RefreshLock& command, const Now& now) {
-  TRY(require_line("key", command.key, limits::name_bytes_max));
+  TRY(require_known_line("key", command.key, limits::name_bytes_max));
   TRY(require_lease(command.lease_ms));
   const Lock* lock = world.find_lock(command.key);
   if (lock == nullptr || lock->token != command.token) {
@@ -168,7 +168,7 @@ Decided<NewEvents> decide(const World& world, const RefreshLock& command, const 
 }
 
 Decided<NewEvents> decide(const World& world, const ReleaseLock& command, const Now& now) {
-  TRY(require_line("key", command.key, limits::name_bytes_max));
+  TRY(require_known_line("key", command.key, limits::name_bytes_max));
   const Lock* lock = world.find_lock(command.key);
   if (lock == nullptr) {
     // A repeated release is accepted. After an expiry the holder must learn that it lost the lock.

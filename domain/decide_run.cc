@@ -339,7 +339,7 @@ Decided<NewEvents> decide(const World& world, const ResumeRun& command, const No
     TRY(validate(*command.budget));
   }
   if (command.station) {
-    TRY(require_name("station", *command.station, limits::name_bytes_max));
+    TRY(require_not_empty("station", *command.station, limits::name_bytes_max));
     if (!command.decision) {
       return reject(ErrorCode::INVALID_PARAMS, "a station is named with a decision about it",
                     {{"field", std::string("station")}, {"value", *command.station}});

@@ -266,7 +266,7 @@ bool is_mere_renewal(const World& world, const HeartbeatStation& command) {
 }
 
 Decided<NewEvents> decide(const World& world, const SetExternalRef& command, const Now& now) {
-  TRY(require_name("external_ref", command.external_ref, limits::path_bytes_max));
+  TRY(require_not_empty("external_ref", command.external_ref, limits::path_bytes_max));
   if (!command.from_executor) TRY(require_plain_ref(command.external_ref));
   const auto held =
       TRY(held_station(world, command.run_id, command.station, command.token, now.by));

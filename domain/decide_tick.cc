@@ -234,7 +234,7 @@ Decided<NewEvents> decide(const World& world, const BeginTick& command, const No
 }
 
 Decided<NewEvents> decide(const World& world, const EndTick& command, const Now& now) {
-  TRY(require_line("loop", command.loop, limits::name_bytes_max));
+  TRY(require_known_line("loop", command.loop, limits::name_bytes_max));
   const std::string error = command.error.value_or("");
   TRY(require_at_most("error", error, limits::reason_bytes_max));
   const Tick* tick = world.find_tick(command.loop);
@@ -257,7 +257,7 @@ Decided<NewEvents> decide(const World& world, const EndTick& command, const Now&
 }
 
 Decided<NewEvents> decide(const World& world, const RecoverTick& command, const Now&) {
-  TRY(require_line("loop", command.loop, limits::name_bytes_max));
+  TRY(require_known_line("loop", command.loop, limits::name_bytes_max));
   TRY(require_name("reason", command.reason, limits::reason_bytes_max));
   const Tick* tick = world.find_tick(command.loop);
   if (tick == nullptr) return NewEvents{};

@@ -1,6 +1,7 @@
 #include "domain/refusals.h"
 
 #include "domain/check.h"
+#include "domain/text_parts.h"
 #include "domain/try.h"
 #include "domain/url_parts.h"
 
@@ -118,13 +119,35 @@ Decided<void> require_at_most(const char* field, const std::string& text, std::s
                 {"signalbox server limits"});
 }
 
-Decided<void> require_line(const char* field, const std::string& text, std::size_t bytes_max) {
+Decided<void> require_not_empty(const char* field, const std::string& text, std::size_t bytes_max) {
+  if (text.empty()) {
+    return reject(ErrorCode::INVALID_PARAMS, std::string(field) + " must not be empty",
+                  {{"field", std::string(field)}});
+  }
+  return require_at_most(field, text, bytes_max);
+}
+
+Decided<void> require_name(const char* field, const std::string& text, std::size_t bytes_max) {
+  TRY(require_not_empty(field, text, bytes_max));
+  if (!is_blank(text)) return {};
+  return reject(ErrorCode::INVALID_PARAMS,
+                std::string(field) + " must not be only blanks: say in words what it is",
+                {{"field", std::string(field)}});
+}
+
+Decided<void> require_known_line(const char* field, const std::string& text,
+                                 std::size_t bytes_max) {
   const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; };
   if (std::any_of(text.begin(), text.end(), is_control)) {
     return reject(ErrorCode::INVALID_PARAMS,
                   std::string(field) + " must be one line without control characters",
                   {{"field", std::string(field)}});
   }
+  return require_not_empty(field, text, bytes_max);
+}
+
+Decided<void> require_line(const char* field, const std::string& text, std::size_t bytes_max) {
+  TRY(require_known_line(field, text, bytes_max));
   return require_name(field, text, bytes_max);
 }
 
@@ -195,14 +218,6 @@ std::string shell_word(const std::string& text) {
   return quoted + "'";
 }
 
-Decided<void> require_name(const char* field, const std::string& text, std::size_t bytes_max) {
-  if (text.empty()) {
-    return reject(ErrorCode::INVALID_PARAMS, std::string(field) + " must not be empty",
-                  {{"field", std::string(field)}});
-  }
-  return require_at_most(field, text, bytes_max);
-}
-
 bool is_artifact_name(std::string_view name) {
   if (name.empty()) return false;
   for (std::size_t from = 0; from <= name.size();) {
@@ -226,7 +241,7 @@ Decided<void> require_artifacts(const std::vector<Artifact>& artifacts) {
                   {{"field", std::string("artifacts")}});
   }
   for (const Artifact& artifact : artifacts) {
-    TRY(require_name("artifacts.name", artifact.name, limits::name_bytes_max));
+    TRY(require_not_empty("artifacts.name", artifact.name, limits::name_bytes_max));
     if (!is_artifact_name(artifact.name)) {
       return reject(
           ErrorCode::INVALID_PARAMS,

@@ -50,11 +50,19 @@ Decided<void> require_lease(const std::optional<std::int64_t>& lease_ms);
 Decided<void> require_at_most(const char* field, const std::string& text, std::size_t bytes_max);
 
 // INVALID_PARAMS if `text` is empty, LIMIT_EXCEEDED if it is longer than `bytes_max`.
+Decided<void> require_not_empty(const char* field, const std::string& text, std::size_t bytes_max);
+
+// Checks require_not_empty(); INVALID_PARAMS also for a text of only blanks (is_blank()), which is
+// what becomes of a script's variable that has none. For each text that somebody has to give.
 Decided<void> require_name(const char* field, const std::string& text, std::size_t bytes_max);
 
 // Checks require_name(); INVALID_PARAMS also for control characters, which would garble output for
 // people.
 Decided<void> require_line(const char* field, const std::string& text, std::size_t bytes_max);
+
+// As require_line(), for the name of something that there may be: blanks alone are looked for like
+// any name, since earlier versions gave such names.
+Decided<void> require_known_line(const char* field, const std::string& text, std::size_t bytes_max);
 
 // Returns whether an artifact can be asked for by this name: it isn't empty and has no part "." or
 // "..", which clients of HTTP take out of a URL before they send it.

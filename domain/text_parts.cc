@@ -1,13 +1,40 @@
 #include "domain/text_parts.h"
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 
 namespace signalbox {
+namespace {
+
+// Unicode's White_Space beyond ASCII, and the spaces of no width, which are none to Unicode.
+constexpr auto wide_blanks = std::to_array<std::string_view>({
+    "\u0085", "\u00A0", "\u1680", "\u2000", "\u2001", "\u2002", "\u2003", "\u2004",
+    "\u2005", "\u2006", "\u2007", "\u2008", "\u2009", "\u200A", "\u200B", "\u200C",
+    "\u200D", "\u2028", "\u2029", "\u202F", "\u205F", "\u2060", "\u3000", "\uFEFF",
+});
+
+}  // namespace
 
 std::string_view trimmed(std::string_view text, std::string_view around) {
   const std::size_t first = text.find_first_not_of(around);
   if (first == std::string_view::npos) return {};
   return text.substr(first, text.find_last_not_of(around) - first + 1);
+}
+
+bool is_blank(std::string_view text) {
+  constexpr std::string_view narrow_blanks = " \t\r\n\v\f";
+  while (!text.empty()) {
+    if (narrow_blanks.find(text.front()) != std::string_view::npos) {
+      text.remove_prefix(1);
+      continue;
+    }
+    const auto found = std::ranges::find_if(
+        wide_blanks, [text](std::string_view each) { return text.starts_with(each); });
+    if (found == wide_blanks.end()) return false;
+    text.remove_prefix(found->size());
+  }
+  return true;
 }
 
 std::string lower_case(std::string_view text) {

@@ -1,4 +1,4 @@
-// Parts of a text: trimming, lower case, and prefixes and suffixes that don't split a UTF-8
+// Parts of a text: trimming, blanks, lower case, and prefixes and suffixes that don't split a UTF-8
 // character.
 #pragma once
 
@@ -10,6 +10,10 @@ namespace signalbox {
 
 // Returns `text` without the characters of `around` at its beginning and end. Points into `text`.
 std::string_view trimmed(std::string_view text, std::string_view around = " \t\r\n");
+
+// Returns whether `text` has nothing but what shows as nothing: it is empty, or made of blanks,
+// tabs, line breaks, and Unicode's spaces (with those of no width). `text` is UTF-8.
+bool is_blank(std::string_view text);
 
 // Returns `text` with the letters A to Z in lower case, whatever the locale is.
 std::string lower_case(std::string_view text);

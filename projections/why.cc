@@ -227,7 +227,10 @@ class WhyExplainer {
     if (station.executor == ExecutorKind::worker) {
       WhyEntry& entry = add(WhyReason::no_worker, cause,
                             "no worker has claimed station " + station.name + " yet" + ahead);
-      entry.unblocked_by = "a station.claim by an outside worker";
+      // Who forgot the executor would wait for a worker that doesn't exist.
+      entry.unblocked_by =
+          "a station.claim by an outside worker; a station that Signalbox itself should execute "
+          "names an `executor` in its pipeline: then cancel this run, and start another";
       entry.next_commands = {"signalbox station claim --worker me --run " + id_};
       return;
     }

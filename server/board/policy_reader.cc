@@ -72,11 +72,6 @@ tl::unexpected<StoreError> refuse(const fs::path& path, const std::string& why,
   return store_failure(kind, path.string() + " " + why, path.string());
 }
 
-bool is_bare(const fs::path& repository) {
-  return !has_target(repository / ".git") && has_target(repository / "HEAD") &&
-         has_target(repository / "objects") && has_target(repository / "refs");
-}
-
 struct Content {
   bool is_there = false;
   std::string text;
@@ -190,7 +185,7 @@ Stored<std::shared_ptr<const PolicyReading>> PolicyReader::read(const fs::path& 
   const fs::path file = repository / policy_file_name;
 
   std::string branch;
-  if (is_bare(repository)) {
+  if (has_bare_layout(repository)) {
     if (!is_branch_name(base)) return refuse(repository, "has no branch \"" + base + "\"");
     branch = "refs/heads/" + base;
   }

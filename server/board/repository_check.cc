@@ -6,6 +6,7 @@
 #include "domain/refusals.h"
 #include "server/git/git_command.h"
 #include "server/git/git_names.h"
+#include "server/git/path_facts.h"
 #include "server/limits.h"
 #include "server/platform/call_bounds.h"
 
@@ -104,11 +105,23 @@ Decided<void> check_base(const PutProject& command) {
 
 }  // namespace
 
-bool is_missing_directory(const std::string& path) {
+std::optional<RepositoryFault> find_repository_fault(const std::string& path) {
   std::error_code failed;
-  const auto status = std::filesystem::status(path, failed);
-  return status.type() == std::filesystem::file_type::not_found ||
-         (std::filesystem::exists(status) && !std::filesystem::is_directory(status));
+  const fs::path directory = path;
+  const auto status = fs::status(directory, failed);
+  if (status.type() == fs::file_type::not_found ||
+      (fs::exists(status) && !fs::is_directory(status))) {
+    return RepositoryFault{true, {}};
+  }
+  const bool may_be_bare = !is_surely_absent(directory / "HEAD") &&
+                           !is_surely_absent(directory / "objects") &&
+                           !is_surely_absent(directory / "refs");
+  if (may_be_bare || !is_surely_absent(directory / ".git")) return std::nullopt;
+  for (fs::path above = resolved_path(directory); above.has_relative_path();) {
+    above = above.parent_path();
+    if (has_target(above / ".git")) return RepositoryFault{false, above.string()};
+  }
+  return RepositoryFault{};
 }
 
 Decided<void> repository_hangs(const PutProject& command) {

@@ -2,6 +2,8 @@
 // so that its user sees the problem then, and not when a run fails at night.
 #pragma once
 
+#include <functional>
+#include <optional>
 #include <string>
 
 #include "domain/command.h"
@@ -15,9 +17,19 @@ namespace signalbox {
 // most repository_check_ms_max + git_grace_ms_max, unless the kernel holds the thread.
 Decided<void> check_repository(const PutProject& command);
 
-// Returns whether nothing is at the path, or no directory. What can't be looked at, as for want of
-// a right, may be there. Blocks.
-bool is_missing_directory(const std::string& path);
+// Why no run can work in the repository at a path.
+struct RepositoryFault {
+  bool is_missing =
+      false;         // nothing is at the path, or no directory; else it is no repository's root
+  std::string root;  // of the repository in which the path lies; empty: it seems in none
+};
+
+// Returns what is wrong with the path of a repository, as far as a look at its files shows that,
+// without git; nullopt if nothing is. What can't be looked at, as for want of a right, may be all
+// right. Blocks.
+std::optional<RepositoryFault> find_repository_fault(const std::string& path);
+// As that.
+using FindRepositoryFault = std::function<std::optional<RepositoryFault>(const std::string& path)>;
 
 // Returns the refusal of a repository whose check doesn't end: INVALID_PARAMS.
 Decided<void> repository_hangs(const PutProject& command);

@@ -2,7 +2,9 @@
 
 #include <charconv>
 #include <string>
+#include <utility>
 
+#include "domain/limits.h"
 #include "domain/nanoseconds.h"
 #include "domain/try.h"
 #include "server/engine/dropped_history.h"
@@ -31,6 +33,22 @@ Rejection unreadable_log(const EventLog& log, const StoreError& error) {
   // A retention may have dropped it since the horizon was read.
   if (error.kind == StoreError::Kind::dropped) return history_dropped(log, error.position);
   return {ErrorCode::STORAGE_DAMAGED, error.message, {}, {"signalbox replay --verify"}};
+}
+
+// Checks that the time has come. Events may be later than the clock, if that was put back.
+Decided<void> require_come(const EventLog& log, std::string_view moment, std::int64_t utc_ns,
+                           std::int64_t now_ns) {
+  if (utc_ns <= now_ns + limits::clock_difference_ms_max * ns_per_ms) return {};
+  if (log.tail() > 0) {
+    const auto end_ns = recorded_at(log, log.tail());
+    if (!end_ns) return tl::unexpected(unreadable_log(log, end_ns.error()));
+    if (utc_ns <= *end_ns) return {};
+  }
+  Rejection rejection = no_such_position(log, moment);
+  rejection.message = std::string(moment) + " is in the future: it is " + format_time(now_ns) +
+                      "; name no moment for the present, or an age like 90m";
+  rejection.details.push_back({"now", format_time(now_ns)});
+  return tl::unexpected(std::move(rejection));
 }
 
 }  // namespace
@@ -69,6 +87,7 @@ Decided<Position> find_moment(const EventLog& log, std::string_view moment, std:
                       " is not a position, a time like 2026-11-20T03:00:00Z or an age like 90m",
                   {{"value", std::string(moment)}});
   }
+  TRY(require_come(log, moment, *utc_ns, now_ns));
   const auto found = position_at(log, *utc_ns);
   if (!found) return tl::unexpected(unreadable_log(log, found.error()));
   if (*found != 0 && *found == log.horizon().position) {

@@ -12,8 +12,10 @@ namespace signalbox {
 
 // Returns the position of the last event at or before a moment; 0 if there was none. `moment` is a
 // position, an RFC 3339 time or an age ("90m") counted from `now_ns` (UTC). INVALID_PARAMS for
-// anything else, POSITION_NOT_FOUND for a position beyond the end, HISTORY_DROPPED for one before
-// the horizon, STORAGE_DAMAGED if the log can't be read. Blocks while it reads the log.
+// anything else, POSITION_NOT_FOUND for a position beyond the end, and for a time after the last
+// event that is more than clock_difference_ms_max after `now_ns`: events until then may still come.
+// HISTORY_DROPPED for a position before the horizon, STORAGE_DAMAGED if the log can't be read.
+// Blocks while it reads the log.
 Decided<Position> find_moment(const EventLog& log, std::string_view moment, std::int64_t now_ns);
 
 // Returns the position whose state a query shows that is asked about a moment. An age that is

@@ -19,6 +19,19 @@ inline bool has_target(const std::filesystem::path& path) {
   return std::filesystem::exists(path, error);
 }
 
+// Returns whether nothing is at the path. False for what can't be looked at, as for want of a
+// right.
+inline bool is_surely_absent(const std::filesystem::path& path) {
+  std::error_code error;
+  return std::filesystem::status(path, error).type() == std::filesystem::file_type::not_found;
+}
+
+// Returns whether the directory has the files of a bare repository; git isn't asked.
+inline bool has_bare_layout(const std::filesystem::path& directory) {
+  return !has_target(directory / ".git") && has_target(directory / "HEAD") &&
+         has_target(directory / "objects") && has_target(directory / "refs");
+}
+
 // Returns the path with its symbolic links resolved, as far as it exists. Returns it unchanged if
 // it can't be resolved.
 inline std::filesystem::path resolved_path(const std::filesystem::path& path) {

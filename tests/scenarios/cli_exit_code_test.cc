@@ -152,8 +152,9 @@ TEST_F(CliTest, AValueOfTheWrongKindSaysWhatItTakes) {
             "signalbox: --limit may be given once, and was given 2 times (USAGE)");
   EXPECT_EQ(complaint({"replay", "--what-if", "no.toml"}),
             "signalbox: --what-if: there is no file no.toml (USAGE)");
-  EXPECT_EQ(run_process({SIGNALBOX_BINARY, "run", "list", "--project"}).err,
-            "signalbox: --project needs a value: TEXT (USAGE)\n  try: signalbox run list --help\n");
+  EXPECT_EQ(
+      run_process({SIGNALBOX_BINARY, "run", "list", "--project"}).err,
+      "signalbox: --project needs a value: PROJECT (USAGE)\n  try: signalbox run list --help\n");
   EXPECT_NE(complaint({"lock", "get", "caf\xe9"}).find("isn't UTF-8"), std::string::npos);
 }
 
@@ -244,6 +245,35 @@ TEST(CliWithoutServer, HelpAndVersionGoToStdout) {
     EXPECT_NE(help.out.find("Examples:"), std::string::npos) << noun;
   }
   EXPECT_TRUE(run_process({SIGNALBOX_BINARY, "--version"}).out.starts_with("signalbox "));
+}
+
+TEST(CliWithoutServer, HelpNamesValuesAndNotTheParsersTypes) {  // O6
+  const auto help = [](const std::vector<std::string>& words) {
+    std::vector<std::string> argv{SIGNALBOX_BINARY};
+    argv.insert(argv.end(), words.begin(), words.end());
+    argv.emplace_back("--help");
+    return run_process(argv).out;
+  };
+  for (const std::vector<std::string>& words : {std::vector<std::string>{"run", "start"},
+                                                {"run", "list"},
+                                                {"events"},
+                                                {"runner"},
+                                                {"serve"},
+                                                {"card", "submit"},
+                                                {"lock", "exec"},
+                                                {"tick", "begin"}}) {
+    const std::string page = help(words);
+    for (const char* type : {" UINT", " INT", " FLOAT", "TEXT:", " in ["}) {
+      EXPECT_EQ(page.find(type), std::string::npos) << type << "\n" << page;
+    }
+  }
+  const std::string start = help({"run", "start"});
+  for (const char* expected : {"  --project PROJECT ", "  --idempotency-key KEY ",
+                               "  --max-retries N ", "  --max-cost-usd USD (0 to 1000000)"}) {
+    EXPECT_NE(start.find(expected), std::string::npos) << expected << "\n" << start;
+  }
+  EXPECT_NE(help({"run", "list"}).find("  --order-by {started, updated, ended}"),
+            std::string::npos);
 }
 
 // A command is parsed with the options of its own family alone, and --help has all of them,

@@ -49,6 +49,13 @@ TEST_F(CliTest, ReplayStopsAtATimeOrAnAge) {
               std::string::npos)
         << before.err;
   }
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"replay", "--to", "2999-01-01T00:00:00Z"},
+        {"run", "list", "--at", "2999-01-01T00:00:00Z"}}) {
+    const Output later = server_.cli(words);
+    EXPECT_NE(later.exit_code, 0) << words.front();
+    EXPECT_NE(later.err.find("is in the future"), std::string::npos) << later.err;
+  }
   for (const char* wrong : {"soon", "-1", "18446744073709551616", "1 2"}) {
     const Output refused = server_.cli({"replay", std::string("--to=") + wrong});
     EXPECT_EQ(refused.exit_code, 2) << wrong;

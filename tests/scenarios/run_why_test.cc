@@ -77,6 +77,9 @@ TEST_F(RunWhyTest, NoWorkerHasClaimedIt) {  // S12
   EXPECT_EQ(text(found, "reason"), "no_worker");
   EXPECT_EQ(text(found, "cause_event"), "RunStarted");
   EXPECT_EQ(text(found, "station"), "work");
+  EXPECT_NE(text(found, "unblocked_by").find("should execute names an `executor`"),
+            std::string::npos)
+      << "its writer may have forgotten that";
   EXPECT_FALSE(why(run).at("moving").as_bool());
   EXPECT_EQ(paste(found, 0).exit_code, 0);
   EXPECT_EQ(text(reason(run), "reason"), "running");

@@ -1,5 +1,6 @@
 // Runners: programs that execute the jobs of a service, over its socket or TLS.
 #include <fstream>
+#include <regex>
 
 #include "tests/fixtures/git_repository.h"
 #include "tests/scenarios/runner_tls_fixture.h"
@@ -29,6 +30,12 @@ TEST_F(RunnerTest, ExecutesWhatAsksForItsLabelsWithItsFilesAndArtifacts) {  // N
   EXPECT_NE(shown.find("empty.txt"), std::string::npos) << shown;
   EXPECT_TRUE(fs::is_directory(scratch_.path() / "one" / "runs" / id / "workspace"));
   EXPECT_FALSE(fs::exists(server_.data() / "jobs" / (id + "-a-1") / "shim.lock"));
+}
+
+TEST_F(RunnerTest, ItsLogIsWrittenAsThatOfTheServer) {  // O6
+  const RunnerProcess& runner = start_runner("one");
+  const std::regex line("(^|\n)[0-9-]{10}T[0-9:]{8}\\.[0-9]{3}Z info: registered as runner:one-");
+  EXPECT_TRUE(eventually([&] { return std::regex_search(runner.log(), line); })) << runner.log();
 }
 
 TEST_F(RunnerTest, ARunWaitsForItsLabelsAndSaysSo) {  // N3

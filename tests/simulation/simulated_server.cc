@@ -273,7 +273,7 @@ MethodParts SimulatedServer::method_parts() {
   parts.check_repository = [this](const PutProject& command) {
     return repositories_->check(command);
   };
-  parts.is_missing_directory = [](const std::string&) { return false; };
+  parts.find_repository_fault = [](const std::string&) { return std::nullopt; };
   return parts;
 }
 

@@ -12,21 +12,37 @@
 #include <CLI/CLI.hpp>
 
 #include "tools/cli/nearest_word.h"
-#include "tools/cli/terminal.h"
 #include "tools/cli/usage_text.h"
 
 namespace signalbox {
 namespace {
 
-const auto any_command = [](const CLI::App*) { return true; };
-
-// "TEXT:{queued,running}" → queued, running; none if the values aren't a fixed set.
-std::vector<std::string> fixed_values(const std::string& type_name) {
-  const auto open = type_name.find('{');
-  const auto close = type_name.rfind('}');
-  if (open == std::string::npos || close == std::string::npos || close < open) return {};
-  return CLI::detail::split(type_name.substr(open + 1, close - open - 1), ',');
+// Returns the option's long name, "--limit"; empty for an operand.
+std::string long_name(const CLI::Option& option) {
+  return option.get_lnames().empty() ? std::string() : "--" + option.get_lnames().front();
 }
+
+ValueName value_name_of(const CLI::Option& option) {
+  return value_name(long_name(option), option.get_type_name());
+}
+
+// Says in --help what a value is, where CLI11 would name its own types ("UINT:INT in [1 - 500]").
+class HelpText final : public CLI::Formatter {
+ public:
+  [[nodiscard]] std::string make_option_opts(const CLI::Option* option) const override {
+    std::string text = CLI::Formatter::make_option_opts(option);
+    const std::string type = " " + option->get_type_name();
+    if (option->get_type_size() == 0 || type.size() == 1 || !text.starts_with(type)) return text;
+    const ValueName value = value_name_of(*option);
+    const std::string set = comma_separated(value.values);
+    std::string shown = value.name.empty() ? std::string() : " " + value.name;
+    if (!set.empty()) shown = " {" + set + "}";
+    if (!value.range.empty()) shown += " (" + value.range + ")";
+    return shown + text.substr(type.size());
+  }
+};
+
+const auto any_command = [](const CLI::App*) { return true; };
 
 std::vector<std::string> subcommand_names(const CLI::App& command) {
   std::vector<std::string> names;
@@ -117,7 +133,7 @@ CallError refused_value(const CLI::App& command, const std::string& text) {
     return usage_error(plain_value_text(text), next);
   }
   const std::string given = text.substr(word + colon.size(), set - word - colon.size());
-  return unknown_value(text.substr(0, word), given, fixed_values(text.substr(set)), next);
+  return unknown_value(text.substr(0, word), given, value_name({}, text.substr(set)).values, next);
 }
 
 // `text` is what CLI11 says of a value that is none of its option's type, "Could not convert:
@@ -155,28 +171,6 @@ CallError usage_error_from(const CLI::App& app, const CLI::ParseError& error) {
   if (!needs_command) return refused_value(*command, convertible_text(*command, error.what()));
   return usage_error("`" + name + "` needs a command: " + comma_separated(known),
                      {name + " --help"});
-}
-
-constexpr std::size_t description_column = 30;  // CLI11's
-
-// Breaks long lines of descriptions, since CLI11 doesn't wrap. The examples, which come after the
-// last option, stay unbroken so that they can be pasted.
-std::string wrapped_help(const std::string& help) {
-  std::istringstream lines(help);
-  std::string out;
-  bool is_example = false;
-  for (std::string line; std::getline(lines, line);) {
-    is_example = is_example || line == "Examples:";
-    const std::size_t indent = line.starts_with("  ") ? description_column : 0;
-    while (!is_example && columns_of(line) > help_columns) {
-      const std::size_t space = line.rfind(' ', bytes_within(line, help_columns));
-      if (space == std::string::npos || space <= indent) break;
-      out += line.substr(0, space) + "\n";
-      line = std::string(indent, ' ') + line.substr(space + 1);
-    }
-    out += line + "\n";
-  }
-  return out;
 }
 
 }  // namespace
@@ -327,13 +321,9 @@ std::vector<ToolCommand::OptionWords> ToolCommand::options() const {
     if (each.words.empty()) each.operand = option->get_name(/*positional=*/true);
     each.description = option->get_description();
     each.takes_value = option->get_items_expected_max() != 0;
-    const std::string type_name = option->get_type_name();
-    each.values = fixed_values(type_name);
-    // "HOST:PORT" is a name; what CLI11 adds to one is "TEXT:{queued,running}" or "UINT:INT in [1 -
-    // 9]".
-    const bool is_pair = std::all_of(type_name.begin(), type_name.end(),
-                                     [](char c) { return (c >= 'A' && c <= 'Z') || c == ':'; });
-    each.value_name = is_pair ? type_name : type_name.substr(0, type_name.find_first_of(":["));
+    ValueName value = value_name_of(*option);
+    each.value_name = std::move(value.name);
+    each.values = std::move(value.values);
   }
   return all;
 }
@@ -348,6 +338,7 @@ std::vector<ToolCommand> ToolCommand::subcommands() const {
 CommandLine::CommandLine(const std::string& description, const std::string& name,
                          const std::string& version)
     : app_(std::make_unique<CLI::App>(description, name)), version_(version) {
+  app_->formatter(std::make_shared<HelpText>());
   app_->require_subcommand(1);
   app_->fallthrough();
   app_->set_version_flag("--version", version);

@@ -1,6 +1,7 @@
 #include "tools/cli/usage_text.h"
 
 #include <optional>
+#include <sstream>
 #include <string_view>
 
 #include "tools/cli/terminal.h"
@@ -55,15 +56,59 @@ std::optional<std::string> range_text(const std::string& said) {
          " isn't one";
 }
 
-// `type` is what CLI11 calls the type of a missing value: "DIR", "FILE.toml:FILE" or "TEXT:{a,b}".
-std::string needed_value(const std::string& type) {
-  const std::size_t set = type.find('{');
-  if (set == std::string::npos) return type.substr(0, type.find(":FILE"));
-  std::string values = type.substr(set + 1, type.rfind('}') - set - 1);
-  for (std::size_t at = 0; (at = values.find(',', at)) != std::string::npos; at += 2) {
-    values.replace(at, 1, ", ");
+// "--idempotency-key" → "KEY"
+std::string last_word(const std::string& option) {
+  std::string word = option.substr(option.find_last_of('-') + 1);
+  for (char& each : word) {
+    if (each >= 'a' && each <= 'z') each = static_cast<char>(each - 'a' + 'A');
   }
-  return values;
+  return word;
+}
+
+// "INT in [1 - 500]" → "1 to 500"; empty if `check` isn't a range.
+std::string range_of(const std::string& check) {
+  constexpr std::string_view in = " in [";
+  constexpr std::string_view to = " - ";
+  const std::size_t open = check.find(in);
+  const std::size_t middle = check.find(to, open == std::string::npos ? open : open + in.size());
+  if (middle == std::string::npos || !check.ends_with(']')) return {};
+  const auto plain = [](const std::string& number) {
+    return number.find('e') == std::string::npos ? number
+                                                 : short_number(std::to_string(std::stod(number)));
+  };
+  const std::size_t max = middle + to.size();
+  return plain(check.substr(open + in.size(), middle - open - in.size())) + " to " +
+         plain(check.substr(max, check.size() - 1 - max));
+}
+
+}  // namespace
+
+ValueName value_name(const std::string& option, const std::string& type) {
+  const std::size_t set = type.find('{');
+  const std::size_t end = type.rfind('}');
+  if (set != std::string::npos && end != std::string::npos && set < end) {
+    ValueName name{last_word(option), {}, {}};
+    std::istringstream values(type.substr(set + 1, end - set - 1));
+    for (std::string each; std::getline(values, each, ',');) name.values.push_back(each);
+    return name;
+  }
+  // What CLI11 checks stands behind a colon: "FILE.toml:FILE". "HOST:PORT" is a name.
+  const std::size_t colon = type.find(':');
+  const std::string base = type.substr(0, colon);
+  const std::string check = colon == std::string::npos ? "" : type.substr(colon + 1);
+  const bool is_number = base == "UINT" || base == "INT" || base == "FLOAT";
+  const std::string word = last_word(option);
+  if (is_number) return {word == "MS" || word == "USD" ? word : "N", {}, range_of(check)};
+  if (base == "TEXT") return {check == "FILE" ? check : word, {}, {}};
+  return {check == "FILE" ? base : type, {}, {}};
+}
+
+namespace {
+
+// `type` is what CLI11 calls the type of a missing value.
+std::string needed_value(const std::string& option, const std::string& type) {
+  const ValueName name = value_name(option, type);
+  return name.values.empty() ? name.name : comma_separated(name.values);
 }
 
 }  // namespace
@@ -77,7 +122,7 @@ std::string plain_value_text(const std::string& text) {
     if (const auto range = range_text(*value)) return name + " takes " + *range;
   }
   if (const auto type = between(said, "1 required ", " missing")) {
-    return name + " needs a value: " + needed_value(*type);
+    return name + " needs a value: " + needed_value(name, *type);
   }
   if (const auto times = between(said, "At Most 1 required but received ", "")) {
     return name + " may be given once, and was given " + *times + " times";
@@ -89,6 +134,26 @@ std::string plain_value_text(const std::string& text) {
     return name + ": " + *file + " is a directory, not a file";
   }
   return text;
+}
+
+constexpr std::size_t description_column = 30;  // CLI11's
+
+std::string wrapped_help(const std::string& help) {
+  std::istringstream lines(help);
+  std::string out;
+  bool is_example = false;
+  for (std::string line; std::getline(lines, line);) {
+    is_example = is_example || line == "Examples:";
+    const std::size_t indent = line.starts_with("  ") ? description_column : 0;
+    while (!is_example && columns_of(line) > help_columns) {
+      const std::size_t space = line.rfind(' ', bytes_within(line, help_columns));
+      if (space == std::string::npos || space <= indent) break;
+      out += line.substr(0, space) + "\n";
+      line = std::string(indent, ' ') + line.substr(space + 1);
+    }
+    out += line + "\n";
+  }
+  return out;
 }
 
 std::string comma_separated(const std::vector<std::string>& words) {

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "domain/service_loops.h"
+#include "domain/text_parts.h"
 #include "domain/try.h"
 #include "server/text/printable_text.h"
 #include "tools/cli/commands.h"
@@ -48,11 +49,16 @@ std::string open_text(const json::object& result, const Terminal& terminal, std:
   return table.empty() ? std::string() : table.text(terminal) + "\n";
 }
 
-std::string error_or_reason(const json::object& row) {
+// Returns the code and message of a tick's error, else the tick's reason. A code that says no more
+// than the message or `what`, the column before, isn't said twice.
+std::string error_or_reason(const json::object& row, const std::string& what) {
   const json::object& error = object_at(row, "error");
   if (error.empty()) return text_at(row, "reason");
+  const std::string code = text_at(error, "code");
   const std::string message = text_at(error, "message");
-  return text_at(error, "code") + (message.empty() ? "" : ": ") + message;
+  const bool repeats = lower_case(message) == lower_case(code);
+  if (message.empty() || repeats) return code;
+  return lower_case(code) == lower_case(what) ? message : code + ": " + message;
 }
 
 std::string view_tick_list(const json::object& result, const Terminal& terminal,
@@ -80,7 +86,7 @@ std::string view_tick_list(const json::object& result, const Terminal& terminal,
               ? short_duration(static_cast<std::int64_t>(number_at(row, "duration_ms")) * 1'000'000)
               : std::string()},
          {text_at(row, "stage")},
-         {error_or_reason(row)}});
+         {error_or_reason(row, what)}});
   }
   std::string text = open_text(result, terminal, now_ns);
   text += table.empty() ? std::string("no ticks; `signalbox tick begin` begins one\n")

@@ -1,5 +1,7 @@
 #include "tools/console/stopped_log.h"
 
+#include <algorithm>
+#include <cstdint>
 #include <optional>
 #include <utility>
 
@@ -14,8 +16,10 @@
 #include "server/platform/artifact_settings.h"
 #include "server/platform/attempt_bundle.h"
 #include "server/platform/call_bounds.h"
+#include "server/platform/clock.h"
 #include "server/replay/past_service.h"
 #include "server/rpc/methods/forecast.h"
+#include "server/text/time_text.h"
 #include "server/transport/http/problem.h"
 #include "store/durable_file.h"
 #include "store/rocks_event_log.h"
@@ -139,13 +143,15 @@ void StoppedLog::forecast(json::object request, const Unwanted& unwanted,
 }
 
 Decided<PastService*> StoppedLog::service_at(const std::string& moment) {
-  // An age counts from where the clock stands.
+  // An age counts from where the clock stands; a time may be any that has come.
   const auto end_ns = recorded_at(*log_, log_->tail());
   if (!end_ns) {
     return reject(ErrorCode::STORAGE_DAMAGED, end_ns.error().message, {},
                   {"signalbox replay --verify --data " + for_the_shell(data_.string())});
   }
-  const auto at = TRY(find_shown_moment(*log_, moment, *end_ns));
+  const std::int64_t now_ns =
+      parse_time(moment) ? std::max(*end_ns, SystemClock().wall_ns()) : *end_ns;
+  const auto at = TRY(find_shown_moment(*log_, moment, now_ns));
   if (at == log_->tail()) return newest_.get();
   std::optional<StoreError> failure;
   if (earlier_ != nullptr && earlier_->position() <= at) {

@@ -1,7 +1,7 @@
 #include "tools/runner/runner_command.h"
 
 #include <csignal>
-#include <cstdio>
+#include <functional>
 #include <memory>
 #include <thread>
 
@@ -12,6 +12,7 @@
 #include "domain/try.h"
 #include "server/limits.h"
 #include "server/platform/curl_library.h"
+#include "server/platform/logging.h"
 #include "server/platform/private_directory.h"
 #include "server/text/time_text.h"
 #include "server/text/utf8_text.h"
@@ -114,11 +115,13 @@ Called<RunnerSettings> settings_of(const RunnerOptions& options) {
   return settings;
 }
 
-void log_line(const std::string& text) {
-  write_message(format_time(std::chrono::duration_cast<std::chrono::nanoseconds>(
-                                std::chrono::system_clock::now().time_since_epoch())
-                                .count()) +
-                " " + printable(text) + "\n");
+using LogLine = std::function<void(const std::string& text)>;
+
+// Returns what writes lines as the server's log has them; it may be called by any thread.
+LogLine runner_log() {
+  return [logger = make_logger("info", "auto")](const std::string& text) {
+    log_about(*logger, spdlog::level::info, {}, text);
+  };
 }
 
 sigset_t stop_signals() {
@@ -130,7 +133,7 @@ sigset_t stop_signals() {
 }
 
 // Calls link.stop() at the first signal, until `over` is set: then the caller sends it one.
-void stop_on_signal(RunnerLink& link, const std::atomic<bool>& over) {
+void stop_on_signal(RunnerLink& link, const std::atomic<bool>& over, const LogLine& log_line) {
   const sigset_t signals = stop_signals();
   int signal = 0;
   while (::sigwait(&signals, &signal) != 0) {
@@ -141,6 +144,7 @@ void stop_on_signal(RunnerLink& link, const std::atomic<bool>& over) {
 
 Called<void> run_runner(const Invocation& invocation, const RunnerOptions& options) {
   keep_owner_bits();
+  const LogLine log_line = runner_log();
   const ServerAddress server = TRY(invocation.server_address());
   RunnerSettings settings = TRY(settings_of(options));
   RunnerRepositories repositories = TRY(repositories_of(options.repositories));
@@ -167,7 +171,7 @@ Called<void> run_runner(const Invocation& invocation, const RunnerOptions& optio
       server, [&invocation] { return invocation.server_address(); }, std::move(settings), work,
       jobs, execution.artifacts(), log_line);
   std::atomic<bool> over = false;
-  std::thread waits_for_signal([&] { stop_on_signal(link, over); });
+  std::thread waits_for_signal([&] { stop_on_signal(link, over, log_line); });
   std::thread sends([&] { link.send_results(); });
   std::thread tells([&] { link.send_outputs(); });
   RunnerRuns runs(

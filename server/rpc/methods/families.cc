@@ -14,7 +14,8 @@ std::vector<Method> all_methods(const MethodParts& parts) {
   const auto add = [&methods](std::vector<Method> family) {
     std::move(family.begin(), family.end(), std::back_inserter(methods));
   };
-  add(run_methods(known_pipeline, parts.trace_resource, parts.runners, parts.is_missing_directory));
+  add(run_methods(known_pipeline, parts.trace_resource, parts.runners,
+                  parts.find_repository_fault));
   add(strategy_methods());
   add(station_methods(parts.claims));
   add(plan_methods());

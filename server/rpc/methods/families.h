@@ -191,8 +191,7 @@ struct MethodParts {
   std::function<Decided<void>(const PutProject& command)> check_repository =
       signalbox::check_repository;
   // Looks at the repository that a run names. Blocks; called on a thread that may.
-  std::function<bool(const std::string& path)> is_missing_directory =
-      signalbox::is_missing_directory;
+  FindRepositoryFault find_repository_fault = signalbox::find_repository_fault;
   CheckProject check_project = [](const Project&) {
     return boost::json::object{{"warnings", boost::json::array()},
                                {"not_checked", boost::json::array()}};
@@ -214,7 +213,7 @@ std::vector<Method> all_methods(const MethodParts& parts);
 std::vector<Method> run_methods(std::shared_ptr<KnownPipeline> known_pipeline,
                                 const TraceResource& trace_resource,
                                 std::shared_ptr<RunnerParts> runners,
-                                std::function<bool(const std::string& path)> is_missing_directory);
+                                FindRepositoryFault find_repository_fault);
 std::vector<Method> strategy_methods();
 std::vector<Method> station_methods(ClaimQueue& claims);
 std::vector<Method> plan_methods();

@@ -117,13 +117,10 @@ Decided<StartRun> read_start(KnownPipeline& known, json::object& params) {
 
 void decide_start(Api& api, Call& call, StartRun command) {
   if (answered_before(api, call, start_result)) return;
-  if (command.idempotency_key && command.idempotency_key->empty()) {
-    return call.responder.reject({ErrorCode::INVALID_PARAMS,
-                                  "idempotency_key must not be empty",
-                                  {{"field", std::string("idempotency_key")}},
-                                  {}});
-  }
   if (command.idempotency_key) {
+    const auto named =
+        require_name("idempotency_key", *command.idempotency_key, limits::name_bytes_max);
+    if (!named) return call.responder.reject(named.error());
     if (auto answer = started_long_ago(api, command)) {
       return call.responder.answer(std::move(*answer));
     }
@@ -150,12 +147,13 @@ bool is_started(const Api& api, const StartRun& command) {
   return command.idempotency_key && known.contains(*command.idempotency_key);
 }
 
-void start_in_repository(Api& api, const RunnerParts& runners, const IsMissing& is_missing,
-                         Call& call, const StartRun& command) {
+void start_in_repository(Api& api, const RunnerParts& runners,
+                         const FindRepositoryFault& find_fault, Call& call,
+                         const StartRun& command) {
   if (is_started(api, command)) return decide_start(api, call, command);
   const auto bare = std::make_shared<Call>(Call{{}, call.origin, call.responder, call.role});
   with_repository(
-      api, runners, is_missing, command,
+      api, runners, find_fault, command,
       [&api, bare, command] { decide_start(api, *bare, command); },
       [&api, bare, command](const Rejection& why) {
         if (answered_before(api, *bare, start_result)) return;
@@ -169,7 +167,7 @@ void start_in_repository(Api& api, const RunnerParts& runners, const IsMissing& 
       });
 }
 
-void start(Api& api, const RunnerParts& runners, const IsMissing& is_missing, Call& call,
+void start(Api& api, const RunnerParts& runners, const FindRepositoryFault& find_fault, Call& call,
            KnownPipeline& known_pipeline) {
   auto command = read_start(known_pipeline, call.params);
   if (!command) return call.responder.reject(command.error());
@@ -179,8 +177,8 @@ void start(Api& api, const RunnerParts& runners, const IsMissing& is_missing, Ca
   if (answered_before(api, call, start_result)) return;
   const std::optional<std::string> run_root = command->run_root;
   with_run_root(api, call, run_root,
-                [&runners, &is_missing, command = std::move(*command)](Api& again, Call& checked) {
-                  start_in_repository(again, runners, is_missing, checked, command);
+                [&runners, &find_fault, command = std::move(*command)](Api& again, Call& checked) {
+                  start_in_repository(again, runners, find_fault, checked, command);
                 });
 }
 
@@ -256,7 +254,7 @@ void artifact(Api& api, Call& call) {
   const auto params = from_json<GetArtifact>(call.params);
   if (!params) return call.responder.reject(params.error());
   // Any other name may be that of an artifact that was recorded long ago.
-  if (const auto named = require_name("name", params->name, limits::name_bytes_max); !named) {
+  if (const auto named = require_not_empty("name", params->name, limits::name_bytes_max); !named) {
     return call.responder.reject(named.error());
   }
   // The file is read apart from the read models: it may be on a disk or in a store that hangs.
@@ -287,12 +285,12 @@ void artifact(Api& api, Call& call) {
 std::vector<Method> run_methods(std::shared_ptr<KnownPipeline> known_pipeline,
                                 const TraceResource& trace_resource,
                                 std::shared_ptr<RunnerParts> runners,
-                                std::function<bool(const std::string& path)> is_missing_directory) {
+                                FindRepositoryFault find_repository_fault) {
   return {
       {"run.start", true, Role::operator_, params_of<StartRun>(),
        [known_pipeline = std::move(known_pipeline), runners = std::move(runners),
-        is_missing = std::move(is_missing_directory)](Api& api, Call& call) {
-         start(api, *runners, is_missing, call, *known_pipeline);
+        find_fault = std::move(find_repository_fault)](Api& api, Call& call) {
+         start(api, *runners, find_fault, call, *known_pipeline);
        }},
       {"run.get", false, Role::viewer, params_of<GetRun>(), get_run},
       {"run.find", false, Role::viewer, params_of<FindId>(), find_run},
