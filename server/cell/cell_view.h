@@ -21,9 +21,15 @@ struct CellView {
   std::uint64_t epoch = 0;
   FeatureLevel feature_level = feature_level_min;  // of the cell
   CellServer holder;                               // the writer of that epoch, as far as is known
-  std::int64_t current_ns = 0;         // UTC: what a standby has was all that the log had then
-  std::string taken_because;           // as the writer: one sentence
-  std::string trouble;                 // why the log can't be read or written; empty: it can
+  std::int64_t current_ns = 0;  // UTC: what a standby has was all that the log had then
+  std::string taken_because;    // as the writer: one sentence
+  std::string trouble;          // why the log can't be read or written; empty: it can
+  // Since when (UTC, ns) an append waits for the log, and for how long, if so long that this server
+  // has stopped to take commands; 0: none does. All before is acknowledged up to `acknowledged`.
+  std::int64_t append_waiting_since_ns = 0;
+  std::int64_t append_waiting_ms = 0;
+  Position acknowledged = 0;
+  std::string append_waiting_because;  // what the database answered; empty: nothing so far
   std::string durability;              // what is missing for a quorum; empty: nothing
   std::vector<ReplicaReport> servers;  // of a few seconds ago
   // Of the log in the database, as its writer knows it. It begins after this position.

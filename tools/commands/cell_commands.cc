@@ -75,6 +75,14 @@ std::string status_view(const json::object& result, const Terminal& terminal) {
   if (!text_at(result, "current_at").empty()) {
     text += "this server: stands by, with all that the log had " + ago(result, "current_at") + "\n";
   }
+  const json::value* const append = result.if_contains("waiting_append");
+  if (append != nullptr && append->is_object()) {
+    const json::object& waiting = append->as_object();
+    text += "an append waits for the log, begun " + ago(waiting, "since") + ", after " +
+            std::to_string(number_at(waiting, "acknowledged"));
+    const std::string why = text_at(waiting, "reason");
+    text += (why.empty() ? "" : ": " + printable(why)) + "\n";
+  }
   constexpr std::array<std::pair<const char*, const char*>, 4> troubles{
       {{"trouble", "trouble"},
        {"durability", "durability"},
