@@ -269,7 +269,7 @@ StatusPart Server::cell_status() const {
     const CellView view = *cell_view();
     boost::json::object& shown = status["cell"].emplace_object();
     shown = to_json(view);
-    shown.erase("servers");
+    for (const char* part : {"servers", "servers_at", "servers_trouble"}) shown.erase(part);
   };
 }
 

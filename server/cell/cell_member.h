@@ -144,6 +144,7 @@ class CellMember {
   void look_for_writer();
   void report();
   void report_itself();
+  void read_servers();
   // Counts a report that failed.
   void note_unreported(const StoreError& error);
   void note_trouble(const std::string& why);

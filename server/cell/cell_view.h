@@ -31,7 +31,9 @@ struct CellView {
   Position acknowledged = 0;
   std::string append_waiting_because;  // what the database answered; empty: nothing so far
   std::string durability;              // what is missing for a quorum; empty: nothing
-  std::vector<ReplicaReport> servers;  // of a few seconds ago
+  std::vector<ReplicaReport> servers;  // of a few seconds ago, unless there is servers_trouble
+  std::int64_t servers_at_ns = 0;      // UTC: when they were asked for; 0: never
+  std::string servers_trouble;         // why they can't be read at present; empty: they can
   // Of the log in the database, as its writer knows it. It begins after this position.
   std::optional<Position> log_begin;
   std::string log_held_by;               // the server for which old links stay; empty: none

@@ -118,6 +118,11 @@ std::string status_view(const json::object& result, const Terminal& terminal) {
                {std::to_string(number_at(server, "feature_level"))},
                {text_at(server, "address")}});
   }
+  if (const std::string why = text_at(result, "servers_trouble"); !why.empty()) {
+    const bool is_read = !text_at(result, "servers_at").empty();
+    text += "servers: " + (is_read ? "as they were " + ago(result, "servers_at") : "not known") +
+            "; their list can't be read: " + printable(why) + "\n";
+  }
   return text + table.text(terminal);
 }
 
