@@ -190,6 +190,9 @@ void Server::look_at_cell() {
     engine_.hold(log_away());
     engine_.show_as_of(clock_.wall_ns() - unproved_ms * ns_per_ms);
     engine_.release_proved();
+    // Nobody who only asked waits for what the log may never have.
+    engine_.release_queries();
+    if (engine_.is_stuck()) projector_.roll_back(engine_.durable_position());
     std::string why = member_->view().trouble;
     if (why.empty()) why = cell_->log.waiting_because();
     logger_.error(
@@ -247,6 +250,13 @@ std::optional<Rejection> Server::cell_refusal() const {
 std::optional<CellView> Server::cell_view() const {
   if (!member_) return std::nullopt;
   CellView view = member_->view();
+  if (is_cell_away_ && cell_->log.is_appending()) {
+    view.append_waiting_ms = std::max<std::int64_t>(
+        (clock_.monotonic_ns() - cell_->log.waiting_since_ns()) / ns_per_ms, 1);
+    view.append_waiting_since_ns = clock_.wall_ns() - view.append_waiting_ms * ns_per_ms;
+    view.acknowledged = engine_.durable_position();
+    view.append_waiting_because = cell_->log.waiting_because();
+  }
   view.undropped_because = followed_drops_->trouble();
   view.redactions_due = cell_->log.pending_redactions().due;
   view.unerased_because = followed_redactions_->trouble();
@@ -259,7 +269,7 @@ StatusPart Server::cell_status() const {
     const CellView view = *cell_view();
     boost::json::object& shown = status["cell"].emplace_object();
     shown = to_json(view);
-    shown.erase("servers");
+    for (const char* part : {"servers", "servers_at", "servers_trouble"}) shown.erase(part);
   };
 }
 

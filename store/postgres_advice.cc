@@ -23,8 +23,38 @@ constexpr std::string_view wrong_credentials =
     ": correct the role or the database in cell.engine, or make them, and give the role's password "
     "in ~/.pgpass or PGPASSWORD of this service's user; pg_hba.conf has to let it in";
 
-// By a part of a message. The first that is found counts.
+// By a part of a message, which of TLS are those of libpq and OpenSSL: they don't say which of the
+// reasons it is that a certificate isn't taken for. The first that is found counts.
 constexpr std::array connection_advices = {
+    Advice{
+        "certificate verify failed",
+        ": the certificate of that database has expired, isn't valid yet, or was issued by an "
+        "authority that this server doesn't trust. `openssl s_client -starttls postgres -connect "
+        "HOST:PORT </dev/null | openssl x509 -noout -issuer -dates` shows it: renew it there and "
+        "reload the database, or give its authority's certificate as sslrootcert in cell.engine "
+        "(without: ~/.postgresql/root.crt of this service's user)"},
+    Advice{"root certificate file",
+           ": put the certificate of the database's authority there, readable for this service's "
+           "user, or name its file as sslrootcert in cell.engine"},
+    Advice{"does not match host name",
+           ": name that host in cell.engine as its certificate does, or give the database a "
+           "certificate with the name that is there"},
+    Advice{"does not support SSL",
+           ": turn TLS on at that database (ssl = on, ssl_cert_file and ssl_key_file); without it "
+           "only a network that is yours alone is safe, with another sslmode in cell.engine"},
+    Advice{"alert certificate expired",
+           ": this service's own certificate has expired, so the database refuses it: renew the "
+           "file that sslcert in cell.engine names (without: ~/.postgresql/postgresql.crt)"},
+    Advice{
+        "alert unknown ca",
+        ": the database doesn't trust the authority of this service's own certificate: have that "
+        "in the database's ssl_ca_file, or correct sslcert in cell.engine"},
+    Advice{"valid client certificate",
+           ": the database wants a certificate of this service: name its files as sslcert and "
+           "sslkey in cell.engine, or have pg_hba.conf ask for something else"},
+    Advice{"private key file",
+           ": correct sslkey in cell.engine, or the owner and mode of that file: this service's "
+           "user alone has to be able to read it (chmod 600)"},
     Advice{":  28", wrong_credentials},
     Advice{":  3D000", wrong_credentials},
     Advice{"no password supplied", wrong_credentials},

@@ -97,7 +97,9 @@ Stored<void> PostgresLog::create(const ChainLink& first, const std::string& secr
   TRY(connect(end));
   const auto found = find_postgres_cell(connection_, options_.cell, end);
   if (found) return {};
-  if (found.error().kind != StoreError::Kind::not_found) return tl::unexpected(found.error());
+  if (found.error().kind != StoreError::Kind::not_found || was_found_) {
+    return tl::unexpected(found.error());
+  }
   TRY(require_durability(end));
   return create_postgres_cell(connection_, {options_.cell, secret}, first,
                               options_.partition_positions, end);

@@ -138,7 +138,8 @@ class SharedLog {
 
   // Makes the cell, at the newest feature level of this program, with its first link, which has no
   // bytes: its head and `last` are those of the log that the cell begins with. `secret` is what
-  // state() tells every server of it, and nobody else. Does nothing if the cell is there.
+  // state() tells every server of it, and nobody else. Does nothing if the cell is there. Fails
+  // with `not_found` if this object has found it before: somebody removed it.
   virtual Stored<void> create(const ChainLink& first, const std::string& secret) = 0;
 
   // Returns what the log knows of its writer. A read: it proves nothing about what is durable.

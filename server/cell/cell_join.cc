@@ -39,29 +39,6 @@ struct Denial {
   }
 };
 
-// Returns the cell's state, after it was made if there was none. A cell that this server was one of
-// isn't made again: its log would be the one of whichever server starts first.
-Stored<CellState> find_or_make(const CellJoin& join, const std::string& own_key,
-                               const std::optional<Position>& seen) {
-  auto state = join.shared.state();
-  if (state || state.error().kind != StoreError::Kind::not_found) return state;
-  if (seen) {
-    const std::string file = seen_file(join.data).string();
-    return store_failure(
-        StoreError::Kind::damaged,
-        state.error().message + ", and this server was one of the cell " + join.settings.name +
-            ", up to " + std::to_string(*seen) +
-            ": the database is another one, or lost the cell. Correct cell.engine, or restore the "
-            "database. To make the cell anew, from the server whose log reaches furthest, remove " +
-            file + " there and start it first",
-        file);
-  }
-  TRY(join.shared.create(first_link(join.replica), to_base64(own_key)));
-  join.note(true, "made the cell " + join.settings.name + "; its log begins at " +
-                      std::to_string(join.replica.tail()));
-  return join.shared.state();
-}
-
 // The server that had this one's name, as long as it may still be there.
 struct Namesake {
   std::string identity;
@@ -73,6 +50,7 @@ struct Namesake {
 // What the attempts to join know of those before.
 struct Joining {
   std::optional<Position> seen;               // acknowledged, as noted
+  bool was_found = false;                     // the cell, since the start
   std::optional<std::int64_t> lost_since_ms;  // since when the cell's log lacks something
   std::optional<Namesake> namesake;
 };
@@ -88,6 +66,35 @@ StoreError doubted(const CellJoin& join, StoreError loss, Joining& joining) {
   join.shared.disconnect();
   loss.kind = StoreError::Kind::away;
   return loss;
+}
+
+// Returns the cell's state, after it was made if there was none. A cell that this server was one
+// of, or has seen since it started, isn't made again: its log would be the one of whichever server
+// starts first.
+Stored<CellState> find_or_make(const CellJoin& join, const std::string& own_key, Joining& joining) {
+  auto state = join.shared.state();
+  if (state) joining.was_found = true;
+  if (state || state.error().kind != StoreError::Kind::not_found) return state;
+  if (joining.seen || joining.was_found) {
+    const std::string file = seen_file(join.data).string();
+    const std::string was = joining.seen ? "was one of the cell " + join.settings.name +
+                                               ", up to " + std::to_string(*joining.seen)
+                                         : "has just seen the cell " + join.settings.name;
+    const StoreError lost = {
+        StoreError::Kind::damaged,
+        state.error().message + ", and this server " + was +
+            ": the database is another one, or lost the cell. Correct cell.engine, or restore the "
+            "database. To make the cell anew, from the server whose log reaches furthest, remove " +
+            file + " there, if it is there, and start it first",
+        file,
+        {}};
+    return tl::unexpected(joining.was_found ? doubted(join, lost, joining) : lost);
+  }
+  TRY(join.shared.create(first_link(join.replica), to_base64(own_key)));
+  joining.was_found = true;
+  join.note(true, "made the cell " + join.settings.name + "; its log begins at " +
+                      std::to_string(join.replica.tail()));
+  return join.shared.state();
 }
 
 // Only here can it be found that the database lost what this server never had, as its replica was
@@ -163,7 +170,7 @@ Stored<void> compare_logs(const CellJoin& join, const CellState& state, Joining&
 
 Stored<std::string> try_to_join(const CellJoin& join, const std::string& own_key,
                                 Joining& joining) {
-  const CellState state = TRY(find_or_make(join, own_key, joining.seen));
+  const CellState state = TRY(find_or_make(join, own_key, joining));
   auto key = from_base64(state.secret);
   if (!key) {
     return store_failure(

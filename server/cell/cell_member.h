@@ -124,6 +124,9 @@ class CellMember {
   void note_standing_by(const CellState& state);
   void note_lag(Position acked);
   bool take(const CellState& state, TakeoverWatch::Cause cause);
+  // Returns the state with the one that had the cell before this server began to take it, if it did
+  // and got no further.
+  [[nodiscard]] CellState with_former_holder(CellState state) const;
   // Waits until no proof of the former writer's holds any more, which was deposed at
   // `taken_at_ns`. Returns false if the thread is to end.
   bool wait_out_former(TakeoverWatch::Cause cause, std::int64_t taken_at_ns);
@@ -141,6 +144,7 @@ class CellMember {
   void look_for_writer();
   void report();
   void report_itself();
+  void read_servers();
   // Counts a report that failed.
   void note_unreported(const StoreError& error);
   void note_trouble(const std::string& why);
@@ -196,6 +200,12 @@ class CellMember {
   std::string report_trouble_;                 // why its reports aren't taken
   int report_failures_ = 0;                    // in a row
   std::string take_trouble_;                   // why it couldn't take the cell
+  // What this server has begun to take, in which epoch, and from whom.
+  struct HalfTaken {
+    std::uint64_t epoch = 0;
+    CellServer from;
+  };
+  std::optional<HalfTaken> half_taken_;
   std::optional<std::pair<std::uint64_t, std::uint64_t>> untaken_;  // epoch and beat of before
   bool is_noted_ = false;  // a trouble, in the log of the service
   std::optional<std::int64_t> noted_at_ns_;

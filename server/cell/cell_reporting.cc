@@ -44,12 +44,7 @@ void CellMember::report() {
   if (is_due(reported_at_ns_, limits::cell_report_ms_default)) {
     report_itself();
   } else if (is_due(read_at_ns_, limits::cell_look_ms_default)) {
-    const std::int64_t sent_at_ns = waiter_->monotonic_ns();
-    if (auto servers = reports_->replicas()) {
-      const std::lock_guard lock(mutex_);
-      view_.servers = std::move(*servers);
-      servers_at_ns_ = sent_at_ns;
-    }
+    read_servers();
   } else if (is_due(checked_at_ns_, limits::cell_report_ms_default)) {
     if (auto durability = reports_->durability()) {
       const std::lock_guard lock(mutex_);
@@ -58,6 +53,21 @@ void CellMember::report() {
   } else if (is_active_ && is_due(trimmed_at_ns_, limits::cell_trim_ms_default)) {
     trim();
   }
+}
+
+void CellMember::read_servers() {
+  const std::int64_t sent_at_ns = waiter_->monotonic_ns();
+  const std::int64_t wall_ns = waiter_->wall_ns();
+  auto servers = reports_->replicas();
+  const std::lock_guard lock(mutex_);
+  if (!servers) {
+    if (!stopping_) view_.servers_trouble = servers.error().message;
+    return;
+  }
+  view_.servers = std::move(*servers);
+  view_.servers_at_ns = wall_ns;
+  view_.servers_trouble.clear();
+  servers_at_ns_ = sent_at_ns;
 }
 
 // What it says to have must be durable: the database removes it for that. A writer waits for no

@@ -65,6 +65,12 @@ json::object to_json(const CellView& view) {
   result["current_at"] =
       is_known ? json::value(format_time(view.current_ns)) : json::value(nullptr);
   result["trouble"] = text_or_null(view.trouble);
+  result["waiting_append"] =
+      view.append_waiting_since_ns == 0
+          ? json::value(nullptr)
+          : json::value{{"since", format_time(view.append_waiting_since_ns)},
+                        {"acknowledged", view.acknowledged},
+                        {"reason", text_or_null(view.append_waiting_because)}};
   result["durability"] = text_or_null(view.durability);
   result["drop_trouble"] = text_or_null(view.undropped_because);
   result["redactions_due"] = json::array(view.redactions_due.begin(), view.redactions_due.end());
@@ -74,6 +80,9 @@ json::object to_json(const CellView& view) {
                                              {"held_by", text_or_null(view.log_held_by)},
                                              {"kept_because", text_or_null(view.log_kept_because)}}
                                : json::value(nullptr);
+  result["servers_at"] = view.servers_at_ns == 0 ? json::value(nullptr)
+                                                 : json::value(format_time(view.servers_at_ns));
+  result["servers_trouble"] = text_or_null(view.servers_trouble);
   result["servers"] = std::move(servers);
   return result;
 }

@@ -21,11 +21,19 @@ struct CellView {
   std::uint64_t epoch = 0;
   FeatureLevel feature_level = feature_level_min;  // of the cell
   CellServer holder;                               // the writer of that epoch, as far as is known
-  std::int64_t current_ns = 0;         // UTC: what a standby has was all that the log had then
-  std::string taken_because;           // as the writer: one sentence
-  std::string trouble;                 // why the log can't be read or written; empty: it can
+  std::int64_t current_ns = 0;  // UTC: what a standby has was all that the log had then
+  std::string taken_because;    // as the writer: one sentence
+  std::string trouble;          // why the log can't be read or written; empty: it can
+  // Since when (UTC, ns) an append waits for the log, and for how long, if so long that this server
+  // has stopped to take commands; 0: none does. All before is acknowledged up to `acknowledged`.
+  std::int64_t append_waiting_since_ns = 0;
+  std::int64_t append_waiting_ms = 0;
+  Position acknowledged = 0;
+  std::string append_waiting_because;  // what the database answered; empty: nothing so far
   std::string durability;              // what is missing for a quorum; empty: nothing
-  std::vector<ReplicaReport> servers;  // of a few seconds ago
+  std::vector<ReplicaReport> servers;  // of a few seconds ago, unless there is servers_trouble
+  std::int64_t servers_at_ns = 0;      // UTC: when they were asked for; 0: never
+  std::string servers_trouble;         // why they can't be read at present; empty: they can
   // Of the log in the database, as its writer knows it. It begins after this position.
   std::optional<Position> log_begin;
   std::string log_held_by;               // the server for which old links stay; empty: none

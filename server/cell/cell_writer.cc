@@ -11,6 +11,8 @@
 namespace signalbox {
 
 bool CellMember::take(const CellState& state, TakeoverWatch::Cause cause) {
+  const std::string because = text_of(cause, with_former_holder(state));
+  half_taken_ = HalfTaken{state.epoch + 1, with_former_holder(state).holder};
   const std::int64_t sent_at_ns = waiter_->monotonic_ns();
   const auto epoch = shared_->take(state.epoch, settings_.server);
   if (!epoch) {
@@ -25,22 +27,33 @@ bool CellMember::take(const CellState& state, TakeoverWatch::Cause cause) {
   const auto level = become_writer(*epoch);
   if (!level) return tolerate(level.error());
   if (!wait_out_former(cause, taken_at_ns)) return false;
-  hooks_.note(true, "took the cell " + settings_.name + ": " + text_of(cause, state));
+  hooks_.note(true, "took the cell " + settings_.name + ": " + because);
   note_trouble(report_trouble_);  // what kept it from that is over
   beat_proved_at_ns_ = sent_at_ns;
   {
     const std::lock_guard lock(mutex_);
     view_.role = CellRole::active;
-    view_.taken_because = text_of(cause, state);
+    view_.taken_because = because;
     view_.epoch = *epoch;
     view_.holder = settings_.server;
     view_.feature_level = *level;
   }
+  half_taken_.reset();
   epoch_ = *epoch;
   is_active_ = true;
   reported_at_ns_.reset();
   hooks_.active();
   return true;
+}
+
+CellState CellMember::with_former_holder(CellState state) const {
+  const bool is_own = half_taken_ && half_taken_->epoch == state.epoch &&
+                      state.holder.name == settings_.server.name;
+  if (is_own) {
+    state.holder = half_taken_->from;
+    state.beat_epoch = state.epoch;
+  }
+  return state;
 }
 
 // A writer that was cut off doesn't know that it was deposed before its next beat. What it sent

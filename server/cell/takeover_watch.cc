@@ -41,6 +41,11 @@ std::int64_t clock_ahead_ms(std::int64_t before_ns, std::int64_t database_ns,
 }
 
 std::string text_of(TakeoverWatch::Cause cause, const CellState& state) {
+  // Whoever raises the epoch beats next. A holder without a name is that of a cell that was new.
+  const bool was_halfway = state.beat_epoch < state.epoch;
+  const std::string holder =
+      state.holder.name + (was_halfway ? ", which had begun to take it and got no further," : "");
+  if (state.holder.name.empty()) cause = TakeoverWatch::Cause::first;
   switch (cause) {
     case TakeoverWatch::Cause::none:
       return {};
@@ -49,9 +54,9 @@ std::string text_of(TakeoverWatch::Cause cause, const CellState& state) {
     case TakeoverWatch::Cause::released:
       return state.holder.name + " has let go of it";
     case TakeoverWatch::Cause::crashed:
-      return "the connection of " + state.holder.name + " has ended";
+      return "the connection of " + holder + " has ended";
     case TakeoverWatch::Cause::silent:
-      return state.holder.name + " was silent for " + std::to_string(limits::cell_silence_ms_max) +
+      return holder + " was silent for " + std::to_string(limits::cell_silence_ms_max) +
              " ms";
   }
   return {};

@@ -151,16 +151,16 @@ void Engine::gather(Commit records) {
   gathered_.push_back(std::move(records));
 }
 
-void Engine::release_when_durable(Released action) {
+void Engine::release_when_durable(Released action, bool asks) {
   if (waiting_.empty() && world_.position <= durable_) {
     action(Durability::durable);
     return;
   }
-  waiting_.push_back({world_.position, std::move(action)});
+  waiting_.push_back({world_.position, std::move(action), asks});
 }
 
-void Engine::release_when_present(Released action) {
-  if (!proof_) return release_when_durable(std::move(action));
+void Engine::release_when_present(Released action, bool asks) {
+  if (!proof_) return release_when_durable(std::move(action), asks);
   const std::int64_t proof_min_ns = clock_.monotonic_ns() - proof_->holds_ms * ns_per_ms;
   release_when_durable(
       [this, proof_min_ns, action = std::move(action)](Durability durability) mutable {
@@ -168,7 +168,18 @@ void Engine::release_when_present(Released action) {
         unproved_.push_back({proof_min_ns, std::move(action)});
         release_proved();
         if (!unproved_.empty()) proof_->ask();
-      });
+      },
+      asks);
+}
+
+void Engine::release_queries() {
+  const auto queries = std::stable_partition(waiting_.begin(), waiting_.end(),
+                                             [](const Waiting& each) { return !each.asks; });
+  const std::vector<Waiting> released(std::make_move_iterator(queries),
+                                      std::make_move_iterator(waiting_.end()));
+  // Removed before the calls, as in release().
+  waiting_.erase(queries, waiting_.end());
+  for (const Waiting& each : released) each.action(Durability::unproved);
 }
 
 void Engine::release_proved() {

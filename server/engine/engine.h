@@ -108,9 +108,17 @@ class Engine {
   [[nodiscard]] FeatureLevel feature_level() const { return feature_level_; }
   // Refuses commands with `refusal` until go_on(): the log is away, and nothing could become
   // durable. What is due by the clock waits, too.
-  void hold(Rejection refusal) { held_ = std::move(refusal); }
+  void hold(Rejection refusal) {
+    held_ = std::move(refusal);
+    ++holds_;
+  }
   void go_on() { held_.reset(); }
   [[nodiscard]] bool is_held() const { return held_.has_value(); }
+  // Returns how many times hold() was called.
+  [[nodiscard]] std::uint64_t holds() const { return holds_; }
+  // Returns whether events that were applied wait for a log that is away: the world shows them, and
+  // they may never be in the log. Nothing is known of the state after durable_position() then.
+  [[nodiscard]] bool is_stuck() const { return is_held() && !idle(); }
   // Returns whether commands that are due by the clock have to wait.
   [[nodiscard]] bool holds_deadlines() const { return storage_full_ || is_held(); }
   // The moment (UTC, ns) of which answers show the state, if this process isn't the one that writes
@@ -170,7 +178,8 @@ class Engine {
 
   // Calls `action` once everything applied so far is durable, immediately if it already is.
   // Actions run in the order of the calls. If the write fails, they get the other Durability.
-  void release_when_durable(Released action);
+  // `asks` is true for what a query waits with: release_queries() ends its wait.
+  void release_when_durable(Released action, bool asks = false);
 
   // Has answers that show the present wait for proofs that it is. Called before the first of them;
   // the log of an engine without proofs has one writer for good.
@@ -178,10 +187,13 @@ class Engine {
   // Calls `action` as release_when_durable() does, but also only once it is proved that nobody has
   // taken the log from this process when this was called, which needs no wait if a proof from
   // before still holds. Gets `unproved` if the engine shows a moment (show_as_of()) before that.
-  void release_when_present(Released action);
+  void release_when_present(Released action, bool asks = false);
   // Calls the actions that wait for the proof which there is now, or that there won't be, as the
   // engine no longer shows the present.
   void release_proved();
+  // Calls the actions of queries that wait for commits, with `unproved`: the log is away (hold()),
+  // and nobody who only asked waits for as long as that lasts.
+  void release_queries();
   // Returns why nothing can be said of the present: of commands too, none is taken now.
   [[nodiscard]] Rejection unproved_refusal() const;
 
@@ -195,6 +207,7 @@ class Engine {
   struct Waiting {
     Position position;
     Released action;
+    bool asks;
   };
 
   struct Unproved {
@@ -227,6 +240,7 @@ class Engine {
   std::string storage_full_because_;  // the log's error message, of the latest time
   bool failed_ = false;
   std::optional<Rejection> held_;
+  std::uint64_t holds_ = 0;
   std::int64_t recorded_min_ns_ = 0;  // see lead()
   FeatureLevel feature_level_ = feature_level_newest;
   static constexpr std::int64_t present = -1;

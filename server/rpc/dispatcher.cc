@@ -1,5 +1,6 @@
 #include "server/rpc/dispatcher.h"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -80,11 +81,19 @@ std::string line_of(const std::string& id_text, const Request& request) {
   return line;
 }
 
-bool engine_is_stuck(const Engine& engine) { return engine.is_held() && !engine.idle(); }
-
-// Whoever asks how the cell is has to be able to say who they are, also while its log is away.
+// Whoever asks how the cell or the service is, which they do just when its log is away, has to be
+// able to say who they are. Of the state these tell nothing then.
 bool answers_at_once(const Method& method) {
-  return method.name == "cell.get" || method.name == "server.authenticate";
+  constexpr std::array names = {"cell.get", "server.authenticate", "server.metrics",
+                                "server.status"};
+  return std::ranges::find(names, method.name) != names.end();
+}
+
+// While the log is away, no refusal could be sent before what was applied is durable. What is
+// refused here is so whatever becomes of that.
+void refuse_now(const Engine& engine, const Responder& responder, const Rejection& rejection) {
+  if (engine.is_stuck()) return responder.refuse_at_once(rejection);
+  responder.reject(rejection);
 }
 
 // Returns the origin of a command of `principal`, without a command id.
@@ -145,8 +154,8 @@ void Dispatcher::route(std::string_view line, const std::string& actor, const Pr
     // gets no answer.
     const auto& [id_text, rejection] = request.error();
     const bool unknown = id_text.empty() && rejection.code != ErrorCode::INVALID_PARAMS;
-    Responder(api_.engine, peer, unknown ? "null" : id_text).reject(rejection);
-    return;
+    return refuse_now(api_.engine, Responder(api_.engine, peer, unknown ? "null" : id_text),
+                      rejection);
   }
   const auto found = by_name_.find(request->method);
   const bool is_query = found != by_name_.end() && !found->second->mutates;
@@ -154,13 +163,16 @@ void Dispatcher::route(std::string_view line, const std::string& actor, const Pr
   Responder responder(api_.engine, peer, std::move(request->id_text), is_query ? query_weight : 1);
   if (refusal_) return responder.reject(*refusal_);
   if (found == by_name_.end()) {
-    if (principal == nullptr) return responder.reject(with_needed_role(*why, Role::viewer));
+    if (principal == nullptr) {
+      return refuse_now(api_.engine, responder, with_needed_role(*why, Role::viewer));
+    }
     std::vector<std::string> names;
     for (const Method& method : methods_) names.emplace_back(method.name);
-    return responder.reject({ErrorCode::METHOD_NOT_FOUND,
-                             "there is no method " + std::string(utf8_prefix(request->method, 64)),
-                             {{"methods", std::move(names)}},
-                             {"signalbox rpc --describe"}});
+    return refuse_now(api_.engine, responder,
+                      {ErrorCode::METHOD_NOT_FOUND,
+                       "there is no method " + std::string(utf8_prefix(request->method, 64)),
+                       {{"methods", std::move(names)}},
+                       {"signalbox rpc --describe"}});
   }
   if (principal != nullptr && sees_no_tokens(principal->role)) responder.hide_tokens();
   if (is_query && principal != nullptr && line.size() <= asked_again_bytes_max) {
@@ -171,8 +183,8 @@ void Dispatcher::route(std::string_view line, const std::string& actor, const Pr
   } else if (is_query) {
     responder.when_rolled_back([this, responder] {
       const Engine& engine = api_.engine;
-      responder.reject(engine.storage_full() ? engine.storage_full_refusal()
-                                             : engine.unproved_refusal());
+      responder.refuse_at_once(engine.storage_full() ? engine.storage_full_refusal()
+                                                     : engine.unproved_refusal());
     });
   }
   const Method& method = *found->second;
@@ -190,11 +202,12 @@ void Dispatcher::route(std::string_view line, const std::string& actor, const Pr
     const auto role = principal != nullptr ? std::optional(principal->role) : std::nullopt;
     (void)api_.engine.begin({denied, {}, {}})
         .apply(NoteAccessDenied{denied, std::string(method.name), role, *method.needs});
-    return responder.reject(allowed.error());
+    return refuse_now(api_.engine, responder, allowed.error());
   }
   if (api_.refuses_commands) {
     // While the log is away, an answer couldn't be sent before what was applied is durable.
-    const bool must_wait = engine_is_stuck(api_.engine) && !answers_at_once(method);
+    const bool at_once = answers_at_once(method) && !request->params.contains("at");
+    const bool must_wait = api_.engine.is_stuck() && !at_once;
     if (needs_writer(method) || must_wait) {
       if (const auto refusal = api_.refuses_commands()) return responder.refuse_at_once(*refusal);
     }
@@ -205,10 +218,10 @@ void Dispatcher::route(std::string_view line, const std::string& actor, const Pr
   // A handler that reads no params wouldn't notice one.
   if (method.params->fields.empty()) {
     const auto none = from_json<NoParams>(request->params);
-    if (!none) return responder.reject(none.error());
+    if (!none) return refuse_now(api_.engine, responder, none.error());
   }
   if (const auto named = require_named(method, request->params); !named) {
-    return responder.reject(named.error());
+    return refuse_now(api_.engine, responder, named.error());
   }
   if (principal != nullptr && method.mutates) {
     responder.note_denials(method.name, denied, principal->role);

@@ -9,8 +9,19 @@ namespace signalbox {
 
 void query_read_models(Api& api, const Responder& responder, Position position,
                        std::function<std::function<void()>(const RunIndex& index)> query) {
+  // What waits for a log that is away may never come to the read models.
+  if (api.engine.is_stuck() && position > api.engine.durable_position()) {
+    return responder.reject(api.engine.unproved_refusal());
+  }
   api.projector.query(
-      position, [&api, query = std::move(query)](const RunIndex& index) { api.post(query(index)); },
+      position,
+      [&api, responder, position, query = std::move(query)](const RunIndex& index) {
+        const bool is_short = index.applied() < position;
+        api.post([responder, is_short, answer = query(index)] {
+          if (is_short && responder.may_be_old()) return responder.ask_again();
+          answer();
+        });
+      },
       [&api, responder](const StoreError& why) {
         api.post([&api, responder, why] { responder.reject(read_models_behind(api, why)); });
       });

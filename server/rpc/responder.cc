@@ -87,6 +87,8 @@ std::string error_line(const std::string& id_text, const Rejection& rejection) {
 
 void Responder::send(std::string line) const {
   if (ask_again_ && engine_.rollbacks() != rollbacks_) return (*ask_again_)();
+  // Whoever only asks doesn't wait for as long as the log is away.
+  if (ask_again_ && engine_.is_stuck()) return refuse_at_once(engine_.unproved_refusal());
   Engine::Released answer = [&engine = engine_, peer = peer_, id_text = id_text_, weight = weight_,
                              ask_again = ask_again_,
                              line = std::move(line)](Durability durability) mutable {
@@ -103,10 +105,11 @@ void Responder::send(std::string line) const {
 // An answer that says of which moment it is needs no proof.
 void Responder::release(Engine::Released action) const {
   if (as_of_ns()) return engine_.release_when_durable(std::move(action));
-  engine_.release_when_present(std::move(action));
+  engine_.release_when_present(std::move(action), ask_again_ != nullptr);
 }
 
 void Responder::then(std::function<void()> action) const {
+  if (ask_again_ && engine_.is_stuck()) return;  // it was refused
   release([action = std::move(action)](Durability durability) {
     if (durability == Durability::durable) action();
   });

@@ -31,6 +31,7 @@ class Responder {
         id_text_(std::move(id_text)),
         weight_(weight),
         rollbacks_(engine.rollbacks()),
+        holds_(engine.holds()),
         as_of_ns_(engine.as_of_ns()) {
     peer_->expect_answer(weight_);
   }
@@ -41,6 +42,14 @@ class Responder {
   void when_rolled_back(std::function<void()> ask_again) {
     ask_again_ = std::make_shared<const std::function<void()>>(std::move(ask_again));
   }
+
+  // Returns whether this is a query that what was read for it may be too old for: the log was away
+  // since it came, and nobody waited for what that may never have (Projector::roll_back()).
+  [[nodiscard]] bool may_be_old() const {
+    return ask_again_ != nullptr && engine_.holds() != holds_;
+  }
+  // Has such a query asked again.
+  void ask_again() const { (*ask_again_)(); }
 
   // For viewers: hides every token in the answer (see hide_tokens() below).
   void hide_tokens() { hides_tokens_ = true; }
@@ -99,6 +108,7 @@ class Responder {
   std::string id_text_;
   std::size_t weight_;
   std::uint64_t rollbacks_;               // of the engine, when the request came
+  std::uint64_t holds_;                   // likewise
   std::optional<std::int64_t> as_of_ns_;  // likewise
   bool hides_tokens_ = false;
   std::string_view method_;  // empty: denials aren't recorded here

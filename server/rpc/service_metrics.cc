@@ -7,24 +7,23 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <vector>
 
 #include <prometheus/counter.h>
 #include <prometheus/gauge.h>
 #include <prometheus/histogram.h>
 #include <prometheus/registry.h>
 #include <prometheus/text_serializer.h>
-#include <boost/describe/enum_to_string.hpp>
-#include <boost/describe/enumerators.hpp>
-#include <boost/mp11/algorithm.hpp>
 #include <boost/unordered/unordered_flat_map.hpp>
 
 #include "domain/nanoseconds.h"
-#include "projections/attention.h"
 #include "server/engine/engine.h"
 #include "server/followers/projector.h"
 #include "server/followers/traces/trace_exporter.h"
 #include "server/rpc/claim_queue.h"
+#include "server/rpc/enum_gauges.h"
 #include "server/rpc/event_feed.h"
+#include "server/rpc/state_metrics.h"
 #include "server/scheduler/file_retention.h"
 #include "server/scheduler/retention_outcome.h"
 #include "server/scheduler/service_loops.h"
@@ -43,21 +42,6 @@ const Histogram::BucketBoundaries seconds_buckets = {
     0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10};
 const Histogram::BucketBoundaries events_buckets = {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024};
 
-template <class Enum>
-std::string name_of_enumerator(Enum value) {
-  return boost::describe::enum_to_string(value, "unknown");
-}
-
-// Returns 0 for every enumerator, so that a state without members is reported as 0 and isn't
-// absent.
-template <class Enum>
-std::map<Enum, double> zero_for_each() {
-  std::map<Enum, double> counts;
-  boost::mp11::mp_for_each<boost::describe::describe_enumerators<Enum>>(
-      [&](auto each) { counts[each.value] = 0; });
-  return counts;
-}
-
 std::uint64_t resident_bytes() {
   std::ifstream file("/proc/self/statm");
   std::uint64_t size_pages = 0;
@@ -70,20 +54,6 @@ double open_descriptors() {
   std::error_code error;
   const std::filesystem::directory_iterator all("/proc/self/fd", error);
   return error ? 0 : static_cast<double>(std::distance(begin(all), end(all)));
-}
-
-// Returns what waits for a person by kind, as far as the world alone says it. Of the service itself
-// it knows only whether that is paused, which is a metric of its own.
-std::map<AttentionKind, double> waiting_by_kind(const World& world) {
-  auto counts = zero_for_each<AttentionKind>();
-  for (const auto& [kind, count] : attention_counts(world)) {
-    counts[kind] = static_cast<double>(count);
-  }
-  for (const AttentionKind kind :
-       {AttentionKind::service, AttentionKind::failed_run, AttentionKind::lost_job}) {
-    counts.erase(kind);
-  }
-  return counts;
 }
 
 double processor_seconds() {
@@ -107,16 +77,10 @@ struct ServiceMetrics::Families {
   Family<Histogram>& histogram(const char* name, const char* help) {
     return prometheus::BuildHistogram().Name(name).Help(help).Register(registry);
   }
-  static void set(Family<Gauge>& family, double value) { family.Add({}).Set(value); }
-  template <class Enum>
-  static void set(Family<Gauge>& family, const char* label, const std::map<Enum, double>& counts) {
-    for (const auto& [value, count] : counts) {
-      family.Add({{label, name_of_enumerator(value)}}).Set(count);
-    }
-  }
+  static void set(Family<Gauge>& family, double value) { set_gauge(family, value); }
 
-  void measure_runs(const World& world);
   void measure_process(const Sources& sources);
+  void measure_cell(const std::optional<CellView>& cell);
   void measure_traces(const Sources& sources);
   void measure_loops(const ServiceLoops& loops);
   void measure_retention(const Sources& sources);
@@ -125,6 +89,7 @@ struct ServiceMetrics::Families {
   void measure_connections(const ConnectionFigures& figures);
 
   prometheus::Registry registry;
+  StateMetrics state;
   Family<Counter>& events =
       counter("signalbox_events_total", "Events appended to the log, by type");
   // Caches: finding a counter by its labels would cost more than all other work for an event.
@@ -145,7 +110,6 @@ struct ServiceMetrics::Families {
   Family<Gauge>& memory =
       gauge("process_resident_memory_bytes", "Memory of the process that is in RAM");
   Family<Gauge>& descriptors = gauge("process_open_fds", "Open file descriptors");
-  Family<Gauge>& incarnation = gauge("signalbox_incarnation", "How often the service was started");
   Family<Gauge>& position = gauge("signalbox_log_position", "Position of the last durable event");
   Family<Gauge>& lag = gauge("signalbox_read_model_lag_events",
                              "Durable events that the read models don't show yet");
@@ -161,6 +125,9 @@ struct ServiceMetrics::Families {
   Family<Gauge>& cell_failing =
       gauge("signalbox_cell_log_failing",
             "1 while this server can't use its cell's log, or wouldn't take the cell");
+  Family<Gauge>& cell_waiting =
+      gauge("signalbox_cell_append_waiting_seconds",
+            "For how long an append has waited for the cell's log; 0: none waits");
   Family<Gauge>& cell_drop_failing =
       gauge("signalbox_cell_drop_failing", "1 while this server can't drop what its cell dropped");
   Family<Gauge>& cell_redactions =
@@ -168,8 +135,6 @@ struct ServiceMetrics::Families {
   Family<Gauge>& cell_log_begin =
       gauge("signalbox_cell_log_begin",
             "Position after which the log in the cell's database begins, at the active server");
-  Family<Gauge>& paused =
-      gauge("signalbox_paused", "1 while the service is paused: nothing new begins");
   Family<Gauge>& held_rows = gauge("signalbox_read_model_disk_failing",
                                    "1 while the disk doesn't take the read models' rows");
   Family<Gauge>& run_root_failures =
@@ -181,18 +146,9 @@ struct ServiceMetrics::Families {
                           .Add({});
   Family<Gauge>& space =
       gauge("signalbox_data_disk_available_bytes", "Space left where the data directory is");
-  Family<Gauge>& runs = gauge("signalbox_open_runs", "Runs that haven't ended, by status");
-  Family<Gauge>& ready = gauge("signalbox_ready_stations", "Stations that wait for a worker");
-  Family<Gauge>& waiting = gauge("signalbox_waiting_stations", "Stations that wait, by what for");
-  Family<Gauge>& attempts =
-      gauge("signalbox_running_attempts", "Attempts of stations under way, by executor");
-  Family<Gauge>& locks = gauge("signalbox_held_locks", "Locks that are held");
-  Family<Gauge>& ticks = gauge("signalbox_ticks", "Ticks of loops that aren't idle, by status");
   Family<Gauge>& loops_overdue =
       gauge("signalbox_loop_overdue_seconds",
             "Time since a loop of the service was due for a tick that hasn't begun");
-  Family<Gauge>& cards = gauge("signalbox_cards", "Cards that aren't merged, by status");
-  Family<Gauge>& attention = gauge("signalbox_attention_items", "What waits for a person, by kind");
   Family<Gauge>& claims = gauge("signalbox_waiting_claims", "Workers that wait for a station");
   Counter& spans_exported =
       counter("signalbox_trace_spans_exported_total", "Spans that the collector took").Add({});
@@ -264,49 +220,25 @@ void ServiceMetrics::apply(const CommitOutcome& outcome) {
                                     static_cast<double>(ns_per_s));
 }
 
+// While the log is away and something waits for it, nobody knows yet what the state is.
 std::string ServiceMetrics::text() {
   Families& families = *families_;
-  const World& world = sources_.engine.world();
-  families.measure_runs(world);
   families.measure_process(sources_);
+  families.measure_cell(sources_.cell());
   families.measure_traces(sources_);
   families.measure_loops(sources_.loops);
   families.measure_retention(sources_);
   families.measure_files(sources_.files ? sources_.files() : nullptr);
   families.measure_settings(sources_);
   families.measure_connections(sources_.connections());
-  Families::set(families.incarnation, static_cast<double>(world.server.incarnation));
-  Families::set(families.paused, world.server.pause ? 1 : 0);
-  Families::set(families.locks, static_cast<double>(world.locks.size()));
-  auto ticks = zero_for_each<TickStatus>();
-  ticks.erase(TickStatus::idle);
-  for (const auto& [loop, tick] : world.ticks) ticks[tick.status] += 1;
-  Families::set(families.ticks, "status", ticks);
-  auto cards = zero_for_each<CardStatus>();
-  cards.erase(CardStatus::merged);
-  for (const auto& [id, card] : world.board.cards()) cards[card->status] += 1;
-  Families::set(families.cards, "status", cards);
-  Families::set(families.attention, "kind", waiting_by_kind(world));
   Families::set(families.claims, static_cast<double>(sources_.claims.size()));
   Families::set(families.subscriptions, static_cast<double>(sources_.feed.size()));
-  return prometheus::TextSerializer().Serialize(families.registry.Collect());
-}
-
-void ServiceMetrics::Families::measure_runs(const World& world) {
-  std::map<RunStatus, double> statuses{
-      {RunStatus::queued, 0}, {RunStatus::running, 0}, {RunStatus::paused, 0}};
-  auto reasons = zero_for_each<WaitReason>();
-  auto executors = zero_for_each<ExecutorKind>();
-  for (const auto& [id, run] : world.runs) {
-    statuses[run->status] += 1;
-    const StationState& station = run->station();
-    if (station.status == StationStatus::waiting) reasons[station.waiting] += 1;
-    if (run->attempt) executors[run->definition().executor] += 1;
+  std::vector<prometheus::MetricFamily> metrics = families.registry.Collect();
+  if (!sources_.engine.is_stuck()) {
+    const auto state = families.state.measure(sources_.engine.world());
+    metrics.insert(metrics.end(), state.begin(), state.end());
   }
-  set(runs, "status", statuses);
-  set(waiting, "reason", reasons);
-  set(attempts, "executor", executors);
-  set(ready, static_cast<double>(world.ready.size()));
+  return prometheus::TextSerializer().Serialize(metrics);
 }
 
 void ServiceMetrics::Families::measure_process(const Sources& sources) {
@@ -315,15 +247,6 @@ void ServiceMetrics::Families::measure_process(const Sources& sources) {
   const Position applied = sources.projector.applied();
   set(lag, static_cast<double>(durable - std::min(applied, durable)));
   set(full, sources.engine.storage_full() ? 1 : 0);
-  const auto cell = sources.cell();
-  set(cell_active, cell && cell->role == CellRole::active ? 1 : 0);
-  set(cell_epoch, cell ? static_cast<double>(cell->epoch) : 0);
-  set(cell_level, cell ? static_cast<double>(cell->feature_level) : 0);
-  set(cell_versions, cell ? static_cast<double>(count_versions(cell->servers)) : 0);
-  set(cell_failing, cell && !cell->trouble.empty() ? 1 : 0);
-  set(cell_drop_failing, cell && !cell->undropped_because.empty() ? 1 : 0);
-  set(cell_redactions, cell ? static_cast<double>(cell->redactions_due.size()) : 0);
-  set(cell_log_begin, cell ? static_cast<double>(cell->log_begin.value_or(0)) : 0);
   set(held_rows, sources.projector.held() ? 1 : 0);
   set(run_root_failures, static_cast<double>(sources.run_root_failures()));
   set(rebuilding, sources.projector.rebuilding() ? 1 : 0);
@@ -334,6 +257,18 @@ void ServiceMetrics::Families::measure_process(const Sources& sources) {
   processor.Increment(processor_seconds() - processor.Value());
   set(memory, static_cast<double>(resident_bytes()));
   set(descriptors, open_descriptors());
+}
+
+void ServiceMetrics::Families::measure_cell(const std::optional<CellView>& cell) {
+  set(cell_active, cell && cell->role == CellRole::active ? 1 : 0);
+  set(cell_epoch, cell ? static_cast<double>(cell->epoch) : 0);
+  set(cell_level, cell ? static_cast<double>(cell->feature_level) : 0);
+  set(cell_versions, cell ? static_cast<double>(count_versions(cell->servers)) : 0);
+  set(cell_failing, cell && !cell->trouble.empty() ? 1 : 0);
+  set(cell_drop_failing, cell && !cell->undropped_because.empty() ? 1 : 0);
+  set(cell_redactions, cell ? static_cast<double>(cell->redactions_due.size()) : 0);
+  set(cell_log_begin, cell ? static_cast<double>(cell->log_begin.value_or(0)) : 0);
+  set(cell_waiting, cell ? static_cast<double>(cell->append_waiting_ms) / 1000 : 0);
 }
 
 void ServiceMetrics::Families::measure_traces(const Sources& sources) {
@@ -355,7 +290,7 @@ void ServiceMetrics::Families::measure_loops(const ServiceLoops& loops) {
 void ServiceMetrics::Families::measure_connections(const ConnectionFigures& figures) {
   auto open = zero_for_each<CallerKind>();
   for (const auto& [kind, count] : figures.open) open[kind] = static_cast<double>(count);
-  set(connections, "caller", open);
+  set_gauges(connections, "caller", open);
   set(buffered, static_cast<double>(figures.buffered_bytes));
   auto totals = zero_for_each<DropReason>();
   for (const auto& [reason, total] : figures.dropped) totals[reason] = static_cast<double>(total);

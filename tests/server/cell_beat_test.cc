@@ -28,8 +28,13 @@ class SlowReports final : public MemorySharedLog {
     ++told;
     return MemorySharedLog::report(report);
   }
+  [[nodiscard]] Stored<std::vector<ReplicaReport>> replicas() override {
+    if (hides) return store_failure(StoreError::Kind::away, "permission denied for sb_replica");
+    return MemorySharedLog::replicas();
+  }
 
   std::atomic<bool> fails = false;
+  std::atomic<bool> hides = false;
   std::atomic<int> told = 0;
 };
 
@@ -171,6 +176,32 @@ TEST_F(CellBeatTest, TellsOfItselfAgainSoonWhenThatFailed) {  // K7
   }
   EXPECT_EQ(reports_->told, before + 1);
   EXPECT_EQ(member_->view().trouble, "");
+}
+
+TEST_F(CellBeatTest, SaysSinceWhenAndWhyTheListOfServersIsOld) {  // K12
+  const auto look = [this] {
+    for (std::int64_t ms = 0; ms <= 2 * limits::cell_look_ms_default;
+         ms += limits::cell_beat_ms_default) {
+      pass(limits::cell_beat_ms_default);
+    }
+  };
+  look();
+  const CellView fresh = member_->view();
+  ASSERT_FALSE(fresh.servers.empty());
+  EXPECT_GT(fresh.servers_at_ns, 0);
+  EXPECT_EQ(fresh.servers_trouble, "");
+  reports_->hides = true;
+  look();
+  const CellView old = member_->view();
+  EXPECT_EQ(old.servers.size(), fresh.servers.size());
+  EXPECT_EQ(old.servers_trouble, "permission denied for sb_replica");
+  const std::int64_t read_at_ns = old.servers_at_ns;
+  look();
+  EXPECT_EQ(member_->view().servers_at_ns, read_at_ns);
+  reports_->hides = false;
+  look();
+  EXPECT_EQ(member_->view().servers_trouble, "");
+  EXPECT_GT(member_->view().servers_at_ns, read_at_ns);
 }
 
 }  // namespace

@@ -220,6 +220,45 @@ TEST_F(CellJoinTest, MakesNoCellInPlaceOfTheOneThatItWasOneOf) {  // K5
   EXPECT_TRUE(join_with(other).has_value());
 }
 
+// Somebody drops the cell between two looks of a server that has never been one of it.
+class VanishingLog final : public MemorySharedLog {
+ public:
+  using MemorySharedLog::MemorySharedLog;
+  Stored<CellState> state() override {
+    if (++looks == 1) return MemorySharedLog::state();
+    if (looks < gone_until) return store_failure(StoreError::Kind::not_found, "there is no cell");
+    return MemorySharedLog::state();
+  }
+  [[nodiscard]] Stored<ChainLink> last() override {
+    if (looks < gone_until) return store_failure(StoreError::Kind::away, "the connection was lost");
+    return MemorySharedLog::last();
+  }
+  Stored<void> create(const ChainLink& first, const std::string& secret) override {
+    ++made;
+    return MemorySharedLog::create(first, secret);
+  }
+
+  int looks = 0;
+  int gone_until = 1'000'000;
+  int made = 0;
+};
+
+TEST_F(CellJoinTest, MakesNoCellInPlaceOfOneThatVanishesBetweenTwoLooks) {  // K5
+  ASSERT_TRUE(shared_.create(test::first_link(), "c2VjcmV0"));
+  VanishingLog gone(chain_);
+  const auto refused = join_with(gone);
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().kind, StoreError::Kind::damaged);
+  EXPECT_NE(refused.error().message.find("has just seen the cell main"), std::string::npos)
+      << refused.error().message;
+  EXPECT_EQ(gone.made, 0);
+  // One that is back soon, as a node that hung, is joined.
+  VanishingLog back(chain_);
+  back.gone_until = 4;
+  EXPECT_TRUE(join_with(back).has_value());
+  EXPECT_EQ(back.made, 0);
+}
+
 TEST_F(CellJoinTest, RefusesANameThatAnotherServerHas) {  // K10
   ASSERT_TRUE(shared_.create(test::first_link(), "c2VjcmV0"));
   const auto other_reports = [this] {

@@ -28,12 +28,15 @@ class DefectiveLog final : public MemorySharedLog {
   }
   Stored<std::uint64_t> take(std::uint64_t seen, const CellServer& server) override {
     if (refuses) return store_failure(StoreError::Kind::away, "a right is missing");
-    return MemorySharedLog::take(seen, server);
+    auto taken = MemorySharedLog::take(seen, server);
+    if (!loses_take.exchange(false)) return taken;
+    return store_failure(StoreError::Kind::io, "it raised the epoch, and got no further");
   }
 
   std::atomic<int> looks = 0;
   std::atomic<bool> is_gone = false;
   std::atomic<bool> refuses = false;
+  std::atomic<bool> loses_take = false;
 };
 
 class CellTakeoverTest : public testing::Test {
@@ -138,6 +141,30 @@ TEST_F(CellTakeoverTest, SaysWhyItFailsUntilSomebodyBeats) {  // K12
   ASSERT_TRUE(beats());
   pass(limits::cell_poll_ms_default);
   EXPECT_EQ(trouble(), "");
+}
+
+TEST_F(CellTakeoverTest, NamesTheOneThatHadItBeforeItFailedHalfway) {  // K3
+  database_->loses_take = true;
+  for (std::int64_t ms = 0; !is_active_; ms += limits::cell_poll_ms_default) {
+    ASSERT_LT(ms, 10 * limits::cell_silence_ms_max);
+    pass(limits::cell_poll_ms_default);
+  }
+  EXPECT_FALSE(database_->loses_take);
+  EXPECT_EQ(epoch(), 3U);
+  const std::string because = member_->view().taken_because;
+  EXPECT_NE(because.find("a was silent"), std::string::npos) << because;
+}
+
+TEST(TextOfATakeover, NamesWhoGotHalfwayAsThat) {  // K3
+  CellState state;
+  state.epoch = 4;
+  state.beat_epoch = 3;
+  state.holder = {"a", "tcp://a:1"};
+  EXPECT_NE(text_of(TakeoverWatch::Cause::silent, state).find("got no further"), std::string::npos);
+  state.beat_epoch = 4;
+  EXPECT_EQ(text_of(TakeoverWatch::Cause::silent, state).find("got no further"), std::string::npos);
+  state.holder = {};
+  EXPECT_EQ(text_of(TakeoverWatch::Cause::silent, state), "nobody has had it before");
 }
 
 TEST_F(CellTakeoverTest, LeavesACellThatIsGoneForLongOnly) {  // K5

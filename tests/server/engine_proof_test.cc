@@ -4,6 +4,8 @@
 
 #include <string>
 
+#include <boost/json/serialize.hpp>
+
 #include "server/text/time_text.h"
 #include "tests/server/rpc_site.h"
 
@@ -131,6 +133,54 @@ TEST_F(EngineProof, ThatDoesntComeMakesAnAnswerOneOfThePast) {  // P10, K6
   const bool is_of_then =
       released.contains("error") || released.at("result").as_object().contains("as_of");
   EXPECT_TRUE(is_of_then) << boost::json::serialize(released);
+}
+
+// What was applied may never be in the log: nobody who only asks waits for that. How the service is
+// is told at once, without what may not be so.
+TEST_F(EngineProof, IsNotWaitedForWhileACommandWaitsForALogThatIsAway) {  // K3, K6
+  const Rejection away{ErrorCode::STORAGE_AWAY, "the log is away", {}, {}};
+  api.refuses_commands = [&]() -> std::optional<Rejection> {
+    return engine.is_held() ? std::optional(away) : std::nullopt;
+  };
+  const auto command = send_from("run.start", R"({"goal":"may never be"})");
+  engine.flush();
+  const auto list = send_from("lock.list", "{}");
+  const auto runs = send_from("run.list", "{}");
+  const auto events = send_from("events.read", "{}");
+  const auto status = send_from("server.status", "{}");
+  const Position acknowledged = engine.durable_position();
+  EXPECT_FALSE(has_answer(*list));
+  EXPECT_FALSE(has_answer(*status));
+  engine.hold(away);
+  engine.show_as_of(clock.wall_ns());
+  engine.release_queries();
+  projector.roll_back(acknowledged);
+  EXPECT_TRUE(projector.catch_up().has_value());
+  for (const auto& query : {list, runs, events}) {
+    ASSERT_TRUE(has_answer(*query));
+    const auto refused = query->next();
+    EXPECT_TRUE(refused.contains("error")) << boost::json::serialize(refused);
+    EXPECT_EQ(query->unanswered, 0U);
+  }
+  for (const auto& shown : {status, send_from("server.status", "{}")}) {
+    ASSERT_TRUE(has_answer(*shown));
+    const auto result = shown->next().at("result").as_object();
+    EXPECT_EQ(result.at("position").to_number<Position>(), acknowledged);
+    EXPECT_EQ(result.at("as_of").as_string(), format_time(clock.wall_ns()));
+    EXPECT_FALSE(result.contains("open_runs")) << "it isn't known";
+  }
+  const auto unknown = send_from("server.nothing", "{}");
+  EXPECT_TRUE(has_answer(*unknown));
+  EXPECT_FALSE(has_answer(*command));
+  engine.go_on();
+  engine.show_present();
+  prove();
+  settle();
+  ASSERT_TRUE(has_answer(*command));
+  EXPECT_TRUE(command->next().contains("result"));
+  const auto known = send_from("server.status", "{}");
+  settle();
+  EXPECT_EQ(known->next().at("result").at("open_runs").to_number<int>(), 1);
 }
 
 }  // namespace

@@ -75,6 +75,14 @@ std::string status_view(const json::object& result, const Terminal& terminal) {
   if (!text_at(result, "current_at").empty()) {
     text += "this server: stands by, with all that the log had " + ago(result, "current_at") + "\n";
   }
+  const json::value* const append = result.if_contains("waiting_append");
+  if (append != nullptr && append->is_object()) {
+    const json::object& waiting = append->as_object();
+    text += "an append waits for the log, begun " + ago(waiting, "since") + ", after " +
+            std::to_string(number_at(waiting, "acknowledged"));
+    const std::string why = text_at(waiting, "reason");
+    text += (why.empty() ? "" : ": " + printable(why)) + "\n";
+  }
   constexpr std::array<std::pair<const char*, const char*>, 4> troubles{
       {{"trouble", "trouble"},
        {"durability", "durability"},
@@ -109,6 +117,11 @@ std::string status_view(const json::object& result, const Terminal& terminal) {
                {text_at(server, "version")},
                {std::to_string(number_at(server, "feature_level"))},
                {text_at(server, "address")}});
+  }
+  if (const std::string why = text_at(result, "servers_trouble"); !why.empty()) {
+    const bool is_read = !text_at(result, "servers_at").empty();
+    text += "servers: " + (is_read ? "as they were " + ago(result, "servers_at") : "not known") +
+            "; their list can't be read: " + printable(why) + "\n";
   }
   return text + table.text(terminal);
 }

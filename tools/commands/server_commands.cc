@@ -81,10 +81,18 @@ Cell view_artifact_store(const json::object& status) {
 }
 
 // Empty if the server is in no cell.
-Cell view_cell(const json::object& status) {
+Cell view_cell(const json::object& status, std::int64_t now_ns) {
   const json::object& cell = object_at(status, "cell");
   if (cell.empty()) return {};
   const std::string trouble = text_at(cell, "trouble");
+  const json::object& append = object_at(cell, "waiting_append");
+  if (!append.empty()) {
+    const std::string why = trouble.empty() ? text_at(append, "reason") : trouble;
+    return {"an append waits for the log since " + clock_time(text_at(append, "since"), now_ns) +
+                ", after " + text_at(append, "acknowledged") +
+                "; what is open isn't known until then" + (why.empty() ? "" : ": " + why),
+            Style::bad};
+  }
   if (!trouble.empty()) return {trouble, Style::bad};
   const std::string name = text_at(cell, "cell") + ": ";
   if (text_at(cell, "role") == "active") return {name + "takes its commands", Style::good};
@@ -160,7 +168,7 @@ std::string view_status(const json::object& status, const Terminal& terminal) {
                 ? started
                 : clock_time(started, now_ns) + " (" + short_age(started, now_ns) + ")"}},
           {"service", {paused_line(object_at(status, "paused"), now_ns), Style::bad}},
-          {"cell", view_cell(status)},
+          {"cell", view_cell(status, now_ns)},
           {"position", {position + (durable == position ? "" : " (durable: " + durable + ")")}},
           {"state digest", {text_at(status, "state_digest")}},
           {"open runs", {text_at(status, "open_runs")}},

@@ -47,8 +47,8 @@ function Status() {
     <${ActionButtons} actions=${actionsFor('service', status)} targets=${[THE_SERVICE]} />
     <dl class="figures"><div><dt>version</dt><dd>${status.version}</dd></div><${Started} status=${status} />
       <div><dt>log</dt><dd>#${countText(status.durable_position)}</dd></div>
-      ${FIGURES.map((name) => html`<div key=${name}><dt>${wordsOf(name)}</dt><dd>${status[name]}</dd></div>`)}
-      <div><dt>data directory</dt><dd><code>${status.data_directory}</code></dd></div><div><dt>state digest</dt><dd><code>${status.state_digest.slice(0, 16)}</code></dd></div></dl>`}<//>`;
+      ${FIGURES.map((name) => html`<div key=${name}><dt>${wordsOf(name)}</dt><dd>${status[name] ?? 'not known'}</dd></div>`)}
+      <div><dt>data directory</dt><dd><code>${status.data_directory}</code></dd></div><div><dt>state digest</dt><dd><code>${status.state_digest?.slice(0, 16) ?? 'not known'}</code></dd></div></dl>`}<//>`;
 }
 
 function Tokens() {

@@ -112,7 +112,7 @@ BOOST_DESCRIBE_STRUCT(Authenticate, (), (secret))
 // Rejects a secret and records the denial, as for any other denied request, so that guessing of
 // secrets shows in the log. While the log takes nothing, neither is possible.
 void refuse_secret(Api& api, Call& call, const Rejection& why) {
-  if (api.engine.is_held() && !api.engine.idle() && api.refuses_commands) {
+  if (api.engine.is_stuck() && api.refuses_commands) {
     if (const auto away = api.refuses_commands()) return call.responder.refuse_at_once(*away);
   }
   (void)api.engine.begin({call.origin.actor, {}, {}})

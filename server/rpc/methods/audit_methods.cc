@@ -210,8 +210,9 @@ Handler records_handler(const AuditParts& parts) {
     }
     const std::string caller = call.origin.actor;
     // What the caller can have seen is durable first, as with pages of events.
-    api.engine.release_when_durable([&api, parts, caller, asked = *asked, limit = *limit,
-                                     responder = call.responder](Durability) {
+    const auto read = [&api, parts, caller, asked = *asked, limit = *limit,
+                       responder = call.responder](Durability durability) {
+      if (durability == Durability::unproved) return responder.ask_again();
       Lane lane{.name = "tiles for " + caller, .unwanted = parts.askers->add(responder.peer())};
       lane.failed = [responder](LaneFailure) { responder.reject(too_many_tiles()); };
       const BlockingPool& pool = parts.pool ? *parts.pool : api.log_readers;
@@ -222,7 +223,8 @@ Handler records_handler(const AuditParts& parts) {
           responder.result_text(*page, tail);
         };
       });
-    });
+    };
+    api.engine.release_when_durable(read, /*asks=*/true);
   };
 }
 

@@ -67,7 +67,8 @@ Decided<EventFilter> event_filter_from(const std::optional<RunId>& run_id,
 
 // Reads the page once everything that the caller can have seen is durable, and answers with it.
 void answer_page(Api& api, const Responder& responder, const std::string& caller, EventPage page) {
-  api.engine.release_when_durable([&api, responder, caller, page = std::move(page)](Durability) {
+  const auto read = [&api, responder, caller, page = std::move(page)](Durability durability) {
+    if (durability == Durability::unproved) return responder.ask_again();
     // Off the engine's thread, since a page reads many records and is large as text. Each caller
     // has a lane: many requests of one, over however many connections, keep no other waiting.
     api.log_readers.run({.name = "events for " + caller},
@@ -75,7 +76,8 @@ void answer_page(Api& api, const Responder& responder, const std::string& caller
                           const Position tail = api.log.tail();
                           return responder.prepare(read_event_page(api.log, tail, page), tail);
                         });
-  });
+  };
+  api.engine.release_when_durable(read, /*asks=*/true);
 }
 
 void read(Api& api, Call& call) {

@@ -43,22 +43,28 @@ json::object held_projects(const World& world) {
   return held;
 }
 
-void status(Api& api, Call& call, const MethodParts& parts) {
-  const World& world = api.engine.world();
-  json::object result;
-  result["version"] = SIGNALBOX_VERSION;
+void add_state(const World& world, const MethodParts& parts, json::object& result) {
   result["incarnation"] = world.server.incarnation;
   result["state_digest"] = to_hex(parts.world_digest());
-  result["durable_position"] = api.engine.durable_position();
   result["open_runs"] = world.runs.size();
   result["ready_stations"] = world.ready.size();
-  result["waiting_claims"] = parts.claims.size();
   result["held_locks"] = world.locks.size();
+  result["paused"] = pause_json(world);
+  result["projects_held"] = held_projects(world);
+}
+
+// While the log is away and something waits for it, the world has what nobody may know of yet: then
+// only what this process knows of itself and of the log is told, and that at once.
+void status(Api& api, Call& call, const MethodParts& parts) {
+  const bool is_stuck = api.engine.is_stuck();
+  json::object result;
+  result["version"] = SIGNALBOX_VERSION;
+  if (!is_stuck) add_state(api.engine.world(), parts, result);
+  result["durable_position"] = api.engine.durable_position();
+  result["waiting_claims"] = parts.claims.size();
   result["waiting_locks"] = parts.locks.size();
   result["subscriptions"] = parts.feed.size();
   result["storage_full"] = api.engine.storage_full();
-  result["paused"] = pause_json(world);
-  result["projects_held"] = held_projects(world);
   result["read_models_position"] = api.projector.applied();
   json::value& rebuild = result["read_models_rebuild"];
   if (const auto rebuilding = api.projector.rebuilding()) {
@@ -78,6 +84,7 @@ void status(Api& api, Call& call, const MethodParts& parts) {
     for (const auto& root : api.run_root_rule->roots()) run_roots.emplace_back(root.string());
   }
   result["run_roots"] = std::move(run_roots);
+  if (is_stuck) return call.responder.result_at_once(std::move(result));
   call.responder.result(std::move(result));
 }
 
@@ -131,10 +138,12 @@ void crash_report_method(Api& api, Call& call) {
       });
 }
 
-void metrics_method(Api&, Call& call, const MethodParts& parts) {
+// As status(): an alert on the log of the cell needs them just while that is away.
+void metrics_method(Api& api, Call& call, const MethodParts& parts) {
   json::object result;
   result["media_type"] = "text/plain; version=0.0.4; charset=utf-8";
   result["text"] = parts.metrics_text();
+  if (api.engine.is_stuck()) return call.responder.result_at_once(std::move(result));
   call.responder.result(std::move(result));
 }
 

@@ -1,0 +1,82 @@
+// What a server of a cell answers while the database is away and a command waits for it
+// (BEHAVIOURS, chapter K).
+#include <map>
+
+#include "tests/scenarios/cell_trouble_fixture.h"
+
+namespace signalbox {
+namespace {
+
+class CellAway : public CellTrouble {};
+
+// An operator asks just then. Nothing is shown that isn't acknowledged.
+TEST_F(CellAway, SaysHowItIsWhileAnAppendWaitsForAFrozenDatabase) {  // K3
+  use_limited_role();
+  start_both();
+  (void)start_run("before", "1");
+  const std::uint64_t acknowledged = position_of(a_);
+  // Beats are still taken, so its lease isn't over before it has taken the command.
+  (void)nodes_.query("revoke insert on sb_entry_1 from limited");
+  test::RawConnection client(static_cast<std::uint16_t>(std::stoi(a_.address().substr(16))));
+  ASSERT_TRUE(client.send(
+      R"({"jsonrpc":"2.0","id":"command","method":"run.start","params":{"goal":"meanwhile",)"
+      R"("pipeline":{"name":"one","station":[{"name":"work"}]}}})"
+      "\n"
+      R"({"jsonrpc":"2.0","id":"list","method":"run.list"})"
+      "\n"
+      R"({"jsonrpc":"2.0","id":"status","method":"server.status"})"
+      "\n"));
+  std::map<std::string, boost::json::object> answers;
+  for (int answer = 0; answer < 2; ++answer) {
+    const auto parsed = boost::json::parse(client.line()).as_object();
+    answers[text_at(parsed, "id")] = parsed;
+  }
+  ASSERT_TRUE(answers.contains("list") && answers.contains("status")) << answers.begin()->first;
+  EXPECT_TRUE(answers["list"].contains("error"));
+  const std::size_t primary = nodes_.primary();
+  nodes_.freeze(primary);
+  const auto status = a_.rpc("server.status");
+  ASSERT_TRUE(status.contains("cell")) << a_.server().messages();
+  for (const boost::json::object& shown : {status, answers["status"].at("result").as_object()}) {
+    EXPECT_EQ(shown.at("position").to_number<std::uint64_t>(), acknowledged);
+    EXPECT_FALSE(text_at(shown, "as_of").empty());
+    EXPECT_FALSE(shown.contains("open_runs"));
+  }
+  const auto cell = a_.rpc("cell.get");
+  for (const boost::json::object& shown : {status.at("cell").as_object(), cell}) {
+    ASSERT_TRUE(shown.at("waiting_append").is_object()) << boost::json::serialize(shown);
+    const auto& append = shown.at("waiting_append").as_object();
+    EXPECT_EQ(append.at("acknowledged").to_number<std::uint64_t>(), acknowledged);
+    EXPECT_GT(text_at(append, "since"), text_at(status, "started_at"));
+    EXPECT_NE(text_at(append, "reason"), "");
+  }
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"status"}, {"cell", "status"}}) {
+    const Output shown = a_.server().cli(words);
+    EXPECT_EQ(shown.exit_code, 0) << shown.err;
+    EXPECT_NE(shown.out.find("an append waits for the log"), std::string::npos) << shown.out;
+  }
+  const auto get = [&](const std::string& path) {
+    return run_process({"curl", "-sS", "-w", "%{http_code}",
+                        "http://127.0.0.1:" + a_.address().substr(16) + path})
+        .out;
+  };
+  EXPECT_TRUE(get("/healthz").ends_with("200"));
+  const std::string metrics = get("/metrics");
+  EXPECT_TRUE(metrics.ends_with("200")) << metrics;
+  EXPECT_NE(metrics.find("\nsignalbox_cell_log_failing 1\n"), std::string::npos);
+  EXPECT_EQ(metrics.find("\nsignalbox_cell_append_waiting_seconds 0\n"), std::string::npos);
+  EXPECT_NE(metrics.find("\nsignalbox_log_position " + std::to_string(acknowledged) + "\n"),
+            std::string::npos);
+  EXPECT_EQ(metrics.find("\nsignalbox_open_runs"), std::string::npos);
+  nodes_.thaw(primary);
+  (void)nodes_.query("grant insert on sb_entry_1 to limited");
+  const auto started = boost::json::parse(client.line()).as_object();
+  EXPECT_EQ(text_at(started, "id"), "command");
+  EXPECT_TRUE(started.contains("result")) << boost::json::serialize(started);
+  EXPECT_TRUE(eventually([&] { return a_.rpc("server.status").contains("open_runs"); }));
+  EXPECT_EQ(goals(a_), (Goals{"before", "meanwhile"}));
+}
+
+}  // namespace
+}  // namespace signalbox
