@@ -158,12 +158,20 @@ class RunTrace::RecordVisitor {
     add_result(event.result);
     end_attempt("succeeded", SpanStatus::ok, {});
   }
-  // The attempt's span has ended, and may have been sent.
+  // The attempt's span has ended and may have been sent, and so may the run's. A span more lets the
+  // sum over a trace's spans be what the run has used up.
   void operator()(const LateUsageReported& event) {
-    SpanAttributes attributes{{"signalbox.station", event.station},
-                              {"signalbox.attempt", std::int64_t{event.attempt}}};
-    add_usage(attributes, event.usage);
-    at_run(event, std::move(attributes));
+    TraceSpan span =
+        new_span(SpanKind::usage, usage_span_id(record_.stream.run_id, record_.position),
+                 attempt_span_id(record_.span_id), event.station + " usage");
+    span.ended_at_ns = span.started_at_ns;
+    add_of_run(span.attributes);
+    span.attributes.emplace_back("signalbox.station", event.station);
+    span.attributes.emplace_back("signalbox.attempt", std::int64_t{event.attempt});
+    span.attributes.emplace_back("signalbox.span.id", to_string(record_.span_id));
+    span.attributes.emplace_back("signalbox.position", std::int64_t(record_.position));
+    add_usage(span.attributes, event.usage);
+    ended_.push_back(std::move(span));
   }
   void operator()(const StationReady& event) {
     at_run(event, {{"signalbox.station", event.station}});

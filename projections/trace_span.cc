@@ -39,4 +39,8 @@ SpanId step_span_id(const RunId& run_id, Position token) {
   return hashed("signalbox step ", run_id, token);
 }
 
+SpanId usage_span_id(const RunId& run_id, Position position) {
+  return hashed("signalbox usage ", run_id, position);
+}
+
 }  // namespace signalbox

@@ -40,7 +40,8 @@ struct SpanEvent {
   friend bool operator==(const SpanEvent&, const SpanEvent&) = default;
 };
 
-enum class SpanKind : std::uint8_t { run, attempt, step };
+// `usage`: what an attempt has used up that was told after its end; it has no length.
+enum class SpanKind : std::uint8_t { run, attempt, step, usage };
 enum class SpanStatus : std::uint8_t { unset, ok, error };
 
 struct TraceSpan {
@@ -71,5 +72,7 @@ SpanId run_span_id(const RunId& run_id, Position retried_at);
 SpanId attempt_span_id(const Uuid& span_id);
 // Returns the span id of an attempt at a step; `token` is the position of its start.
 SpanId step_span_id(const RunId& run_id, Position token);
+// Returns the span id of an attempt's usage that was told at `position`, after the attempt's end.
+SpanId usage_span_id(const RunId& run_id, Position position);
 
 }  // namespace signalbox

@@ -37,7 +37,7 @@ void Server::wire_runners() {
 
 void Server::note_usage(const Job& job, const Usage& usage) {
   record_late_usage(
-      api_, {job.run_id, job.id, job.machine, usage},
+      api_, {job.run_id, AttemptOfJob{job.id, job.machine}, usage},
       [this, job](const Decided<LateUsageOutcome>& outcome) {
         if (outcome && *outcome != LateUsageOutcome::unknown) return;
         log_about(

@@ -1,9 +1,12 @@
 #include "server/rpc/late_usage.h"
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <span>
 #include <utility>
+
+#include <boost/describe/enum_to_string.hpp>
 
 #include "domain/try.h"
 #include "projections/run_history.h"
@@ -27,20 +30,40 @@ struct FoundAttempt {
   Position last_at = 0;               // position of the run's latest record
 };
 
+// Returns whether who tells it has claimed the attempt of `claim`, or may speak for who has.
+bool is_claim_of(const ClaimedAttempt& meant, const Origin& by, const Record& claim) {
+  if (claim.position != meant.token) return false;
+  if (event_as<StationClaimed>(claim.event)->station != meant.station) return false;
+  return by.acts_for_all || claim.actor == by.actor ||
+         (!by.former_actor.empty() && claim.actor == by.former_actor);
+}
+
+NoteLateUsage note_of(const LateUsage& late, const Record& claim) {
+  const auto* claimed = event_as<StationClaimed>(claim.event);
+  return {late.run_id,   claimed->station, claimed->attempt, claim.position,
+          claim.span_id, late.usage,       /*read_at=*/0};
+}
+
 FoundAttempt find_attempt(std::span<const Record> records, const LateUsage& late) {
+  const auto* const of_job = std::get_if<AttemptOfJob>(&late.attempt);
+  const auto* const of_worker = std::get_if<ClaimedAttempt>(&late.attempt);
   FoundAttempt found;
   const Record* claim = nullptr;
   for (const Record& record : records) {
     found.last_at = record.position;
     if (event_as<StationClaimed>(record.event) != nullptr) {
       claim = &record;
+      if (of_worker != nullptr && is_claim_of(*of_worker, late.origin, record)) {
+        found.note = note_of(late, record);
+      }
     } else if (const auto* intended = event_as<StationSubmitIntended>(record.event)) {
-      const bool is_it = intended->job_id == late.job_id && intended->machine == late.machine;
-      if (claim == nullptr || !is_it) continue;
-      const auto* claimed = event_as<StationClaimed>(claim->event);
-      found.note = NoteLateUsage{late.run_id,     claimed->station, claimed->attempt,
-                                 claim->position, claim->span_id,   late.usage,
-                                 /*read_at=*/0};
+      if (claim == nullptr) continue;
+      const bool is_it = of_job != nullptr && intended->job_id == of_job->job_id &&
+                         intended->machine == of_job->machine;
+      if (is_it) found.note = note_of(late, *claim);
+      // What a job has used up is told by who executes it, and nobody else.
+      const bool is_found = found.note && found.note->token == claim->position;
+      if (of_worker != nullptr && is_found) found.note.reset();
     } else if (event_as<StationUsageReported>(record.event) != nullptr ||
                event_as<LateUsageReported>(record.event) != nullptr) {
       found.is_told = found.is_told || (found.note && record.cause == found.note->token);
@@ -54,6 +77,11 @@ Decided<FoundAttempt> read_attempt(const EventLog& log, const RunIndex& index,
                                    const LateUsage& late) {
   const auto positions = index.run_positions(late.run_id);
   if (!positions) return unreadable(positions.error());
+  // A token that never was one of the run needs no reading.
+  const auto* const claimed = std::get_if<ClaimedAttempt>(&late.attempt);
+  if (claimed != nullptr && !std::ranges::binary_search(*positions, claimed->token)) {
+    return FoundAttempt{};
+  }
   const auto records = read_records(log, *positions);
   // The rows of what a retention drops stay for some moments longer than the records.
   if (!records && records.error().kind == StoreError::Kind::dropped) return FoundAttempt{};
@@ -71,11 +99,11 @@ Decided<bool> is_dropped(const Api& api, const RunId& run_id, Position last_at) 
   return false;
 }
 
-Decided<LateUsageOutcome> record_found(Api& api, const FoundAttempt& found) {
+Decided<LateUsageOutcome> record_found(Api& api, const FoundAttempt& found, const Origin& origin) {
   if (!found.note) return LateUsageOutcome::unknown;
   if (found.is_told) return LateUsageOutcome::known;
   if (TRY(is_dropped(api, found.note->run_id, found.last_at))) return LateUsageOutcome::unknown;
-  auto transaction = api.engine.begin(by_the_service);
+  auto transaction = api.engine.begin(origin);
   const std::size_t events = TRY(transaction.apply(*found.note));
   return events == 0 ? LateUsageOutcome::known : LateUsageOutcome::recorded;
 }
@@ -93,8 +121,9 @@ void read_and_record(Api& api, const std::shared_ptr<const LateUsage>& late, con
           if (is_outdated && reads_left > 0) {
             return read_and_record(api, late, then, reads_left - 1);
           }
-          then(found.and_then(
-              [&api](const FoundAttempt& attempt) { return record_found(api, attempt); }));
+          then(found.and_then([&api, &late](const FoundAttempt& attempt) {
+            return record_found(api, attempt, late->origin);
+          }));
         });
       },
       [&api, then](const StoreError& why) {
@@ -102,11 +131,65 @@ void read_and_record(Api& api, const std::shared_ptr<const LateUsage>& late, con
       });
 }
 
+// Returns whether a completion that is refused so may be of an attempt that has ended.
+bool may_be_late(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::STALE_TOKEN:
+    case ErrorCode::RUN_TERMINAL:
+    case ErrorCode::RUN_NOT_FOUND:
+    case ErrorCode::STATION_ALREADY_SUCCEEDED:
+    case ErrorCode::STATION_ORDER:
+    case ErrorCode::STATION_NOT_CLAIMED:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// Returns `why` with what became of the usage.
+Rejection with_outcome(Rejection why, const Decided<LateUsageOutcome>& outcome) {
+  const char* name = "not_recorded";
+  if (!outcome) {
+    const char* const code = boost::describe::enum_to_string(outcome.error().code, "?");
+    why.message += std::string("; what the attempt has used up couldn't be counted: ") + code +
+                   ", " + outcome.error().message + ": repeat the call";
+  } else {
+    name = boost::describe::enum_to_string(*outcome, "?");
+    switch (*outcome) {
+      case LateUsageOutcome::recorded:
+        why.message += "; what the attempt has used up was counted, and nothing else was taken";
+        break;
+      case LateUsageOutcome::known:
+        why.message += "; what the attempt has used up was counted before";
+        break;
+      case LateUsageOutcome::unknown:
+        why.message +=
+            "; the usage isn't counted: the log has no attempt of this token that you have claimed";
+        break;
+    }
+  }
+  why.details.push_back({"usage", std::string(name)});
+  return why;
+}
+
 }  // namespace
 
 void record_late_usage(Api& api, const LateUsage& late, Then then) {
   if (late.usage == Usage{}) return then(LateUsageOutcome::known);
   read_and_record(api, std::make_shared<const LateUsage>(late), then, reads_max);
+}
+
+void reject_with_usage(Api& api, const Responder& responder, Rejection why, const LateUsage& late) {
+  if (late.usage == Usage{} || !may_be_late(why.code)) return responder.reject(why);
+  record_late_usage(api, late,
+                    [&api, responder, why = std::move(why),
+                     rollbacks = api.engine.rollbacks()](const Decided<LateUsageOutcome>& outcome) {
+                      // The end of the attempt may be gone, and the refusal wrong.
+                      if (api.engine.rollbacks() != rollbacks) {
+                        return responder.reject(api.engine.storage_full_refusal());
+                      }
+                      responder.reject(with_outcome(why, outcome));
+                    });
 }
 
 }  // namespace signalbox

@@ -191,8 +191,8 @@ TEST_F(RunTraceTest, NoSpanEndsBeforeItBegan) {
   for (const TraceSpan& span : ended()) EXPECT_EQ(span.ended_at_ns, span.started_at_ns);
 }
 
-// The attempt's span may have been sent.
-TEST_F(RunTraceTest, UsageThatIsToldLateIsAnEventOfTheRun) {  // R7
+// The attempt's span may have been sent, and so may the run's.
+TEST_F(RunTraceTest, UsageThatIsToldLateIsASpanOfItsOwn) {  // R7, A5
   begin();
   add(claimed("plan"), 1);
   fail_attempt("JOB_LOST");
@@ -201,13 +201,28 @@ TEST_F(RunTraceTest, UsageThatIsToldLateIsAnEventOfTheRun) {  // R7
   add(claimed("plan", 2), 2);
   add(succeeded("plan", 2));
   add(run_succeeded());
-  const auto before = ended();
-  const auto& events = before.back().events;
-  EXPECT_TRUE(std::any_of(events.begin(), events.end(),
-                          [](const auto& event) { return event.name == "LateUsageReported"; }));
-  EXPECT_EQ(attribute(before[1], "signalbox.usage.tokens"), "none") << "it is of another attempt";
-  add(RunEvent{LateUsageReported{"plan", 2, {5, 6, 7}}}, 2);
-  EXPECT_EQ(ended(), before) << "the run's span has been sent";
+  add(RunEvent{LateUsageReported{"plan", 2, {50, 60, 70}}}, 2);
+  const auto spans = ended();
+  ASSERT_EQ(spans.size(), 5U);
+  for (const std::size_t attempt : {0U, 2U}) {
+    EXPECT_EQ(attribute(spans[attempt], "signalbox.usage.tokens"), "none") << "it never changes";
+  }
+  EXPECT_TRUE(spans[3].events.empty() ||
+              std::none_of(spans[3].events.begin(), spans[3].events.end(),
+                           [](const auto& event) { return event.name == "LateUsageReported"; }))
+      << "it would be told twice";
+  const TraceSpan& early = spans[1];
+  EXPECT_EQ(early.kind, SpanKind::usage);
+  EXPECT_EQ(early.name, "plan usage");
+  EXPECT_EQ(early.parent, spans[0].span_id);
+  EXPECT_EQ(early.started_at_ns, early.ended_at_ns);
+  EXPECT_EQ(attribute(early, "signalbox.usage.tokens"), "6");
+  EXPECT_EQ(attribute(early, "signalbox.attempt"), "1");
+  EXPECT_EQ(attribute(early, "signalbox.project"), "web");
+  const TraceSpan& late = spans[4];
+  EXPECT_EQ(late.parent, spans[2].span_id) << "the run's span has ended";
+  EXPECT_EQ(attribute(late, "signalbox.usage.cost_microusd"), "50");
+  EXPECT_NE(late.span_id, early.span_id);
 }
 
 TEST_F(RunTraceTest, HeartbeatsMakeNoDifference) {

@@ -86,16 +86,28 @@ TEST_F(TraceSourceTest, SoManyRunsAreKeptAndTheSpansOfOthersAreTheSame) {  // R7
   }
 }
 
-// Nothing would end the trace that began with it.
-TEST_F(TraceSourceTest, UsageThatIsToldAfterTheEndOfItsRunBeginsNoTrace) {  // R7, P8
+// A span that was sent can't be amended: another one has what is told later.
+TEST_F(TraceSourceTest, UsageThatIsToldAfterTheEndOfItsRunIsASpan) {  // R7, P8, A5
   const std::string run = start_one();
   const std::string token = claim(run);
-  const Position claimed_at = engine.world().find_run(*parse_uuid(run))->attempt->token;
+  const Attempt held = *engine.world().find_run(*parse_uuid(run))->attempt;
   complete(run, token);
-  const Position end = next(0).through;
-  take(NoteLateUsage{*parse_uuid(run), "implement", 1, claimed_at, {}, {5, 6, 7}, log.tail()});
-  EXPECT_TRUE(next(end).spans.empty());
-  EXPECT_EQ(next(end).through, log.tail());
+  const TraceSource::Batch before = next(0);
+  ASSERT_EQ(before.spans.size(), 2U);
+  take(NoteLateUsage{
+      *parse_uuid(run), "implement", 1, held.token, held.span_id, {5, 6, 7}, log.tail()});
+  const TraceSource::Batch late = next(before.through);
+  EXPECT_EQ(late.through, log.tail());
+  EXPECT_EQ(late.lost, 0U);
+  ASSERT_EQ(late.spans.size(), 1U);
+  const auto span = boost::json::parse(late.spans[0]).as_object();
+  EXPECT_EQ(span.at("name"), "implement usage");
+  EXPECT_EQ(span.at("parentSpanId").as_string(), hex_span_id(attempt_span_id(held.span_id)));
+  EXPECT_NE(late.spans[0].find(R"("key":"signalbox.usage.tokens","value":{"intValue":"6"})"),
+            std::string::npos)
+      << late.spans[0];
+  EXPECT_EQ(next(before.through).spans, late.spans) << "sent twice, it is the same";
+  EXPECT_EQ(next(late.through).spans.size(), 0U);
 }
 
 TEST_F(TraceSourceTest, ABatchHasSoManyBytes) {  // R7, P8

@@ -73,6 +73,10 @@ const SentCommand* CommandBook::find(const std::string& id) const {
   return place == commands_.end() ? nullptr : &place->second;
 }
 
+bool CommandBook::any_sent(const std::function<bool(const SentCommand&)>& is_it) const {
+  return std::ranges::any_of(commands_, [&is_it](const auto& each) { return is_it(each.second); });
+}
+
 bool CommandBook::repeats(const boost::json::object& first,
                           const boost::json::object& result) const {
   return environment_.redacts ? same_but_for_redactions(first, result) : first == result;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -33,6 +34,8 @@ class CommandBook {
             bool has_id = true);
   // Returns the request, or nullptr if nobody sent it.
   [[nodiscard]] const SentCommand* find(const std::string& id) const;
+  // Returns whether somebody sent a request of which `is_it` is true. Looks at all of them.
+  [[nodiscard]] bool any_sent(const std::function<bool(const SentCommand&)>& is_it) const;
 
   // Records a result that leaves the server. Returns true if it acknowledges events, which must
   // then be durable.

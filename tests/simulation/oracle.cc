@@ -138,7 +138,10 @@ std::string Oracle::answered(const std::string& line, bool is_present) {
   const json::value* result = answer.if_contains("result");
   access_.answered(id, result != nullptr ? "" : code_in(answer.at("error").as_object()));
   if (!is_past(answer)) answers_.answered(id, answer);
-  if (result == nullptr) return id;
+  if (result == nullptr) {
+    check_refused_usage(id, answer);
+    return id;
+  }
   const Position position = position_in(result->as_object());
   environment_.expect(position <= audit_.tail(), "the answer to " + id + " tells of position " +
                                                      std::to_string(position) +
@@ -152,6 +155,18 @@ std::string Oracle::answered(const std::string& line, bool is_present) {
   }
   if (is_present) check_files(*book_.find(id), id, result->as_object());
   return id;
+}
+
+// A5: usage of which a refusal says that it counts is in the log.
+void Oracle::check_refused_usage(const std::string& id, const json::object& answer) {
+  const SentCommand* const sent = book_.find(id);
+  if (sent == nullptr || sent->method != "station.complete") return;
+  boost::system::error_code absent;
+  const json::value* const said = answer.at("error").find_pointer("/data/details/usage", absent);
+  if (said == nullptr || (*said != "recorded" && *said != "known")) return;
+  environment_.expect(
+      audit_.knows_usage_of(sent->token),
+      "the usage that " + id + " told is said to count, and the log doesn't have it");
 }
 
 // T2 L4 W3: the files that an answer refers to are there.

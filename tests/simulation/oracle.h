@@ -96,6 +96,7 @@ class Oracle final : public Witness {
 
  private:
   void check_jobs();
+  void check_refused_usage(const std::string& id, const boost::json::object& answer);
   void check_files(const SentCommand& sent, const std::string& id,
                    const boost::json::object& result);
 

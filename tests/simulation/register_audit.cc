@@ -103,10 +103,7 @@ void RegisterAudit::read(const Record& record) {
     return retry(record, place->second, *retried);
   }
   if (event_as<LateUsageReported>(record.event) != nullptr) {
-    const auto intent = std::find_if(intents_.begin(), intents_.end(),
-                                     [&](const auto& each) { return each.second == record.cause; });
-    if (intent == intents_.end()) return wrong(record, "that attempt had no job");
-    return turns_.read_late_usage(record, place->second, intent->first);
+    return read_late_usage(record, place->second);
   }
   if (place->second.terminal) return wrong(record, "its run had ended");
   read_run(record, place->second);
@@ -154,6 +151,18 @@ void RegisterAudit::start(const Record& record, const RunStarted& started) {
   }
 }
 
+// A5: a job's usage is told by the service, a worker's attempt's by who has claimed it.
+void RegisterAudit::read_late_usage(const Record& record, AuditedRun& run) {
+  const auto claim = claims_.find(record.cause);
+  if (claim == claims_.end()) return wrong(record, "there was no such attempt");
+  const auto& [run_id, claimed_by] = claim->second;
+  if (run_id != record.stream.run_id) wrong(record, "its attempt is of another run");
+  if (record.actor != claimed_by) wrong(record, claimed_by + " had the attempt");
+  const auto intent = std::find_if(intents_.begin(), intents_.end(),
+                                   [&](const auto& each) { return each.second == record.cause; });
+  turns_.read_late_usage(record, run, intent == intents_.end() ? "" : intent->first);
+}
+
 void RegisterAudit::claim(const Record& record, AuditedRun& run, const StationClaimed& claimed) {
   if (run.holder != 0) wrong(record, "token " + std::to_string(run.holder) + " holds it");
   if (run.current >= run.stations.size() || claimed.station != run.stations[run.current].name) {
@@ -165,6 +174,7 @@ void RegisterAudit::claim(const Record& record, AuditedRun& run, const StationCl
   turns_.claim(record, run);
   PlanAudit::begin(run);
   run.holder = record.position;
+  claims_[record.position] = {record.stream.run_id, record.actor};
   run.lock = locks_.needed_by(record);
   run.stalls = 0;
   run.job_id.clear();

@@ -41,6 +41,8 @@ class RegisterAudit {
   [[nodiscard]] const std::map<std::string, Token>& intents() const { return intents_; }
   // Returns the jobs whose attempts are recorded as succeeded.
   [[nodiscard]] const std::set<std::string>& succeeded_jobs() const { return succeeded_jobs_; }
+  // Returns whether what the attempt of this token has used up is recorded.
+  [[nodiscard]] bool knows_usage_of(Token token) const { return turns_.knows_usage_of(token); }
   // Returns, by job id, the recorded usage of jobs that ended with a result of their own.
   [[nodiscard]] const std::map<std::string, Usage>& job_usages() const {
     return turns_.job_usages();
@@ -68,6 +70,7 @@ class RegisterAudit {
   void claim(const Record& record, AuditedRun& run, const StationClaimed& claimed);
   // Checks that the record was caused by the holder of `station`, which has to be the one in turn.
   void word(const Record& record, const AuditedRun& run, const std::string& station);
+  void read_late_usage(const Record& record, AuditedRun& run);
   void read_stall(const Record& record, AuditedRun& run, const StationStalled& stalled);
   void read_pause(const Record& record, AuditedRun& run, bool paused);
   void read_server(const Record& record);
@@ -88,7 +91,8 @@ class RegisterAudit {
   std::map<std::string, RunId> idempotency_keys_;
   std::map<std::string, Position> commands_;  // position of the last record of each
   std::map<std::string, Token> intents_;
-  std::map<std::string, AuditedTick> ticks_;  // by loop
+  std::map<Token, std::pair<RunId, std::string>> claims_;  // by token: of which run, and by whom
+  std::map<std::string, AuditedTick> ticks_;               // by loop
   std::optional<std::set<Token>>
       in_flight_;  // at the crash that the present commit is a start after
   std::set<std::string> succeeded_jobs_;

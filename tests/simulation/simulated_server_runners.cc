@@ -16,7 +16,7 @@ void SimulatedServer::add_runners(RunnerParts& parts) {
 }
 
 void SimulatedServer::note_usage(const Job& job, const Usage& usage) {
-  record_late_usage(api_, {job.run_id, job.id, job.machine, usage},
+  record_late_usage(api_, {job.run_id, AttemptOfJob{job.id, job.machine}, usage},
                     [this, id = job.id](const Decided<LateUsageOutcome>& outcome) {
                       if (!outcome) environment_.note("the usage of " + id + " isn't recorded");
                     });

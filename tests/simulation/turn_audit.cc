@@ -124,8 +124,16 @@ void TurnAudit::read_late_usage(const Record& record, AuditedRun& run, const std
   const Usage& usage = event_as<LateUsageReported>(record.event)->usage;
   if (run.holder == record.cause) wrong(record, "its attempt is under way");
   if (!told_.insert(record.cause).second) wrong(record, "for the second time");
-  job_usages_[job_id] = usage;
   run.used = run.used + usage;
+  if (!job_id.empty()) {
+    job_usages_[job_id] = usage;
+    return;
+  }
+  const bool is_told = book_.any_sent([&](const SentCommand& sent) {
+    return sent.method == "station.complete" && sent.token == record.cause &&
+           usage_in(sent.params) == usage;
+  });
+  if (!is_told) wrong(record, "nobody has told it");
 }
 
 void TurnAudit::read_request(const Record& record, AuditedRun& run,

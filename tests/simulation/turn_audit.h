@@ -21,11 +21,14 @@ class TurnAudit {
   void end(const Record& record, AuditedRun& run);
   // Audits an event of an open run. Returns true if it is one of those audited here.
   bool read(const Record& record, AuditedRun& run);
-  // Audits a LateUsageReported of the attempt with this job; the run may have ended.
+  // Audits a LateUsageReported of the attempt with this job, or of a worker's attempt if it is
+  // empty; the run may have ended.
   void read_late_usage(const Record& record, AuditedRun& run, const std::string& job_id);
   // Audits the retry of a run that isn't open.
   void retry(const Record& record, AuditedRun& run, const RunRetried& retried);
 
+  // Returns whether the register has what the attempt of this token has used up.
+  [[nodiscard]] bool knows_usage_of(Token token) const { return told_.contains(token); }
   // Returns the recorded usage of the jobs that ended with a result of their own.
   [[nodiscard]] const std::map<std::string, Usage>& job_usages() const { return job_usages_; }
   // Returns the jobs whose usage limit was recorded as a failure.

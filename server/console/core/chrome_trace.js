@@ -14,7 +14,7 @@ export function chromeTrace({ run_id: id, as_of: asOf, spans }) {
     ...rows.map((name, row) => ({ ph: 'M', pid: 1, tid: row + 1, name: 'thread_name', args: { name } }))];
   for (const span of spans) {
     const begin = timeOf(span.started_at);
-    const place = { pid: 1, tid: rows.indexOf(span.kind) + 1 };
+    const place = { pid: 1, tid: rows.indexOf(span.kind === 'usage' ? 'attempt' : span.kind) + 1 };
     events.push(/** @type {any} */ ({
       ph: 'X', ...place, name: span.name, cat: span.kind, ts: begin, dur: timeOf(span.ended_at ?? asOf) - begin,
       args: { status: span.status, ...(span.message ? { message: span.message } : {}), ...span.attributes },

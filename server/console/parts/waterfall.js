@@ -97,7 +97,7 @@ export function Waterfall({ trace, label = 'Attempts over time', hasParts = fals
   const shown = part ?? whole;
   const work = spans.filter((span) => span.kind !== 'run').map((span) => ({ from: Math.max(shown.from, Date.parse(span.started_at)), to: Math.min(shown.to, endOf(span)) })).filter(({ from, to }) => from <= to);
   const { at, timeOf, gaps } = foldedScale(work, shown.from, shown.to);
-  const depthOf = (/** @type {any} */ span) => ({ run: 0, attempt: 1, step: 2 })[/** @type {'run'} */ (span.kind)] ?? 0;
+  const depthOf = (/** @type {any} */ span) => ({ run: 0, attempt: 1, step: 2, usage: 2 })[/** @type {'run'} */ (span.kind)] ?? 0;
   const choose = (/** @type {Span} */ { from, to }) => setPart(from <= whole.from && to >= whole.to ? null : { from: Math.max(from, whole.from), to });
   const onChoose = (/** @type {number} */ one, /** @type {number} */ other) => {
     const from = timeOf(Math.min(one, other));

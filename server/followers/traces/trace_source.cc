@@ -23,10 +23,12 @@ bool is_heartbeat(const Record& record) {
          event_as<StepHeartbeat>(record.event) != nullptr;
 }
 
-bool ends_its_run(const Record& record) {
+// Returns whether the record ends a span, whatever was open before it.
+bool ends_span_surely(const Record& record) {
   return event_as<RunSucceeded>(record.event) != nullptr ||
          event_as<RunFailed>(record.event) != nullptr ||
-         event_as<RunCanceled>(record.event) != nullptr;
+         event_as<RunCanceled>(record.event) != nullptr ||
+         event_as<LateUsageReported>(record.event) != nullptr;
 }
 
 }  // namespace
@@ -65,9 +67,6 @@ Stored<TraceSource::Batch> TraceSource::next(Position after) {
 TraceSource::Known TraceSource::apply(const Record& record, Batch& batch, std::size_t& bytes) {
   const RunId& run_id = record.stream.run_id;
   auto place = open_.find(run_id);
-  // The run may have ended, and its spans have been sent. Of an open one, the next event has it.
-  const bool is_late = event_as<LateUsageReported>(record.event) != nullptr;
-  if (place == open_.end() && is_late) return Known::no_spans;
   if (place == open_.end()) {
     if (!context_.caught_up(record.position)) return Known::behind;
     auto trace = begin(record, batch);
@@ -81,7 +80,8 @@ TraceSource::Known TraceSource::apply(const Record& record, Batch& batch, std::s
     batch.spans.push_back(boost::json::serialize(span_to_otlp(span)));
     bytes += batch.spans.back().size();
   }
-  if (ends_its_run(record)) open_.erase(place);
+  // Usage may be told of a run that has ended: nothing would end the trace that began with it.
+  if (!place->second->is_open()) open_.erase(place);
   return Known::ready;
 }
 
@@ -103,7 +103,7 @@ std::unique_ptr<RunTrace> TraceSource::rebuild(const Record& record, Batch& batc
   const RunId& run_id = record.stream.run_id;
   const auto history = read_history(context_.log, context_.index, run_id);
   if (!history || !*history) {
-    if (ends_its_run(record)) ++batch.lost;
+    if (ends_span_surely(record)) ++batch.lost;
     context_.unreadable(run_id, history ? "it isn't in the index" : history.error().message);
     return nullptr;
   }

@@ -158,12 +158,42 @@ void WorkRecorder::note_return(const std::string& worker, std::int64_t now_ns) {
   if (workers.unreported.empty()) return;
   const Unreported ended = workers.unreported.front();
   workers.unreported.pop_front();
+  note_busy_until(ended, now_ns);
+}
+
+void WorkRecorder::note_busy_until(const Unreported& ended, std::int64_t now_ns) {
   // At the very moment of the end somebody else takes its place: it can't know yet.
   if (!ended.is_lost || now_ns <= ended.ended_ns) return;
   work_.runs[ended.run].stations[ended.station].attempts[ended.attempt].returned_ns =
       now_ns - ended.claimed_ns;
   busy_changes_.emplace_back(ended.ended_ns, 1);
   busy_changes_.emplace_back(now_ns, -1);
+}
+
+// A worker that tells what it has used up has ended its work, too late.
+void WorkRecorder::note_late_usage(const Record& record, OpenRun& open,
+                                   const LateUsageReported& event) {
+  RecordedRun& run = work_.runs[open.index];
+  const auto station = index_of(*run.pipeline, event.station);
+  if (!station) return;
+  auto& attempts = run.stations[*station].attempts;
+  if (event.attempt == 0 || event.attempt > attempts.size()) return;
+  const std::size_t number = event.attempt - 1;
+  attempts[number].usage = event.usage;
+  attempts[number].told_late_ns = record.recorded_at_ns - attempts[number].claimed_ns;
+  if (attempts[number].lease_ms == 0) return;
+  for (auto& [name, workers] : workers_) {
+    auto& unreported = workers.unreported;
+    const auto ended =
+        std::find_if(unreported.begin(), unreported.end(), [&](const Unreported& each) {
+          return each.run == open.index && each.station == *station && each.attempt == number;
+        });
+    if (ended == unreported.end()) continue;
+    note_busy_until(*ended, record.recorded_at_ns);
+    unreported.erase(ended);
+    ++workers.idle;
+    return;
+  }
 }
 
 void WorkRecorder::claim(const Record& record, OpenRun& open, const StationClaimed& event,
@@ -173,6 +203,7 @@ void WorkRecorder::claim(const Record& record, OpenRun& open, const StationClaim
   open.claimed_ns = record.recorded_at_ns;
   open.worker = event.worker;
   RecordedAttempt attempt;
+  attempt.claimed_ns = record.recorded_at_ns;
   attempt.lease_ms = event.lease_ms;
   work_.runs[open.index].stations[station].attempts.push_back(std::move(attempt));
   ++work_.attempts;
@@ -286,6 +317,8 @@ void WorkRecorder::apply_run(const Record& record, OpenRun& open) {
     intervene(RecordedIntervention::Kind::resume);
   } else if (const auto* raised = event_as<RunBudgetRaised>(record.event)) {
     decide(record, open, {0, {}, raised->budget});
+  } else if (const auto* late = event_as<LateUsageReported>(record.event)) {
+    note_late_usage(record, open, *late);
   } else if (event_as<RunFailed>(record.event) != nullptr) {
     open.failed_ns = record.recorded_at_ns;
   } else if (event_as<RunRetried>(record.event) != nullptr) {

@@ -45,8 +45,9 @@ struct RecordedQuestion {
 
 struct RecordedAttempt {
   AttemptEnding ending = AttemptEnding::open;
-  std::int64_t worked_ns = 0;  // from its claim to its end
-  std::int64_t lease_ms = 0;   // 0: a job of the service
+  std::int64_t claimed_ns = 0;  // UTC
+  std::int64_t worked_ns = 0;   // from its claim to its end
+  std::int64_t lease_ms = 0;    // 0: a job of the service
   // If `ending` is `silent`: since its claim, when its worker claimed something again. So it was
   // alive, and busy no longer than that. nullopt: the log says nothing of it after that.
   std::optional<std::int64_t> returned_ns;
@@ -54,10 +55,13 @@ struct RecordedAttempt {
   Outcome outcome = Outcome::succeeded;
   ErrorClass error_class = ErrorClass::terminal;
   std::string code;
-  Usage usage;
   std::optional<WaitReason>
       given_back;  // deferred or quota; the station was ready again after wait_ns
   std::int64_t wait_ns = 0;
+
+  Usage usage;  // whatever `ending` is
+  // Since its claim, when the usage was told; nullopt: with its end.
+  std::optional<std::int64_t> told_late_ns;
 
   std::vector<RecordedBeat> beats;
   std::vector<RecordedQuestion> questions;
@@ -190,6 +194,8 @@ class WorkRecorder {
   void start_run(const World& world, const Record& record, const RunStarted& event);
   void claim(const Record& record, OpenRun& open, const StationClaimed& event, std::size_t station);
   void note_return(const std::string& worker, std::int64_t now_ns);
+  void note_busy_until(const Unreported& ended, std::int64_t now_ns);
+  void note_late_usage(const Record& record, OpenRun& open, const LateUsageReported& event);
   [[nodiscard]] std::size_t workers_at_once() &&;
   void apply_run(const Record& record, OpenRun& open);
   void apply_attempt(const Record& record, OpenRun& open);

@@ -1,5 +1,6 @@
 #include "server/replay/what_if/simulated_jobs.h"
 
+#include <algorithm>
 #include <optional>
 
 #include "domain/nanoseconds.h"
@@ -28,7 +29,7 @@ std::optional<std::int64_t> times_out_after_ns(const RecordedAttempt& attempt,
 JobResult result_of(const RecordedAttempt& attempt, std::int64_t now_ns) {
   JobResult result;
   result.outcome = attempt.outcome;
-  result.usage = attempt.usage;
+  if (!attempt.told_late_ns) result.usage = attempt.usage;
   result.failure = {attempt.outcome, attempt.error_class, attempt.code, ""};
   if (attempt.given_back) {
     result.outcome = Outcome::failed;
@@ -39,6 +40,14 @@ JobResult result_of(const RecordedAttempt& attempt, std::int64_t now_ns) {
 }
 
 }  // namespace
+
+std::function<void(const Job& job, const Usage& usage)> late_usage_to(Engine& engine) {
+  return [&engine](const Job& job, const Usage& usage) {
+    NoteLateUsage late{job.run_id, job.definition.name,    job.attempt, job.token, job.span_id,
+                       usage,      engine.world().position};
+    (void)engine.begin(by_the_service).apply(late);
+  };
+}
 
 void SimulatedQuestions::ask(const RunId& run_id, const std::string& station, Token token,
                              const RecordedQuestion& question) {
@@ -65,9 +74,21 @@ void SimulatedJobs::track(Job job) {
       result = {};
       result.outcome = Outcome::timeout;
       result.failure = {Outcome::timeout, ErrorClass::transient, "TIMEOUT", ""};
+      // What it had used up when it was ended is known only if the log has it ended, too.
+      const bool is_told = attempt.ending == AttemptEnding::open && !attempt.told_late_ns;
+      if (is_told) result.usage = attempt.usage;
     }
     finish(job, result);
+    if (attempt.told_late_ns) tell_late(job, attempt, late_ns.value_or(attempt.worked_ns));
   });
+}
+
+void SimulatedJobs::tell_late(const Job& job, const RecordedAttempt& attempt,
+                              std::int64_t ended_ns) {
+  JobResult again;
+  again.usage = attempt.usage;
+  time_.after(std::max<std::int64_t>(0, *attempt.told_late_ns - ended_ns),
+              [this, job, again] { reports_.finished(job, again); });
 }
 
 void SimulatedJobs::cancel(const std::string& job_id) {

@@ -15,6 +15,10 @@
 
 namespace signalbox {
 
+// Returns what records the usage of a job whose attempt had ended, as the service does
+// (server/rpc/late_usage.h). `engine` outlives it.
+std::function<void(const Job& job, const Usage& usage)> late_usage_to(Engine& engine);
+
 // Asks for approvals as recorded attempts did, and has each decided as it was: after the recorded
 // time, whether the attempt is under way then or has left its result.
 class SimulatedQuestions {
@@ -34,7 +38,8 @@ class SimulatedQuestions {
   const PlanDecision plan_decision_;
 };
 
-// Ends each job when its recorded time, or its timeout, has passed.
+// Ends each job when its recorded time, or its timeout, has passed. What a job has used up is told
+// with its end, or again after it where the log has it so.
 class SimulatedJobs final : public JobRunner {
  public:
   SimulatedJobs(SimulatedTime& time, AttemptPool& pool, SimulatedQuestions& questions,
@@ -46,6 +51,9 @@ class SimulatedJobs final : public JobRunner {
 
  private:
   void finish(const Job& job, const JobResult& result);
+  // Has the attempt's usage told when it was; the attempt has just ended, this time after its
+  // claim.
+  void tell_late(const Job& job, const RecordedAttempt& attempt, std::int64_t ended_ns);
 
   SimulatedTime& time_;
   AttemptPool& pool_;

@@ -53,10 +53,11 @@ bool SimulatedWorkers::claim_one() {
   attempt.run_id = *run_id;
   attempt.station = run.definition().name;
   attempt.began_ns = parts_.time.wall_ns();
-  const std::uint32_t number = run.station().attempts + 1;
-  attempt.recorded = &parts_.pool.attempt(*run_id, attempt.station, number);
+  attempt.number = run.station().attempts + 1;
+  attempt.recorded = &parts_.pool.attempt(*run_id, attempt.station, attempt.number);
   if (attempt.recorded->ending == AttemptEnding::silent) {
-    attempt.kept_end = parts_.pool.kept_end(*run_id, attempt.station, number, *attempt.recorded);
+    attempt.kept_end =
+        parts_.pool.kept_end(*run_id, attempt.station, attempt.number, *attempt.recorded);
   }
   attempt.lease_ms = attempt.recorded->lease_ms > 0 ? attempt.recorded->lease_ms
                                                     : run.definition().heartbeat_timeout_ms;
@@ -66,7 +67,7 @@ bool SimulatedWorkers::claim_one() {
   claim.worker = "worker";
   claim.run_id = run_id;
   claim.lease_ms = attempt.lease_ms;
-  claim.span_id = parts_.ids.next_span_id();
+  claim.span_id = attempt.span_id = parts_.ids.next_span_id();
   const auto claimed = transaction.apply(claim);
   if (!claimed || *claimed == 0) return false;
   attempt.token = transaction.records().front().position;
@@ -174,7 +175,7 @@ void SimulatedWorkers::renew(Token token) {
 void SimulatedWorkers::end(Token token) {
   const auto place = busy_.find(token);
   if (place == busy_.end()) return;
-  const Attempt& attempt = place->second;  // gone once apply() has seen that it ended
+  const Attempt attempt = place->second;  // gone there once apply() has seen that it ended
   const bool is_kept = attempt.kept_end.has_value();
   const RecordedAttempt& recorded =
       attempt.kept_end ? *attempt.kept_end->result : *attempt.recorded;
@@ -188,12 +189,23 @@ void SimulatedWorkers::end(Token token) {
   } else if (recorded.given_back == WaitReason::deferred) {
     (void)apply_command(
         DeferStation{attempt.run_id, attempt.station, token, recorded.wait_ns / ns_per_ms, {}});
+    tell_late(attempt, recorded.usage);
   } else {
-    const bool taken = apply_command(completion_as_recorded(attempt.run_id, attempt.station, token,
-                                                            recorded, parts_.time.wall_ns()));
+    CompleteStation completion = completion_as_recorded(attempt.run_id, attempt.station, token,
+                                                        recorded, parts_.time.wall_ns());
+    // The log may have what it has used up, though not how it ended.
+    const Usage own = attempt.recorded->usage;
+    if (own != Usage{}) completion.usage = own;
+    const bool taken = apply_command(std::move(completion));
     if (taken && is_kept) ++kept_;
+    if (!taken) tell_late(attempt, own);
   }
   free(token);  // even if the command was refused: the work is over
+}
+
+void SimulatedWorkers::tell_late(const Attempt& attempt, const Usage& usage) {
+  (void)apply_command(NoteLateUsage{attempt.run_id, attempt.station, attempt.number, attempt.token,
+                                    attempt.span_id, usage, parts_.engine.world().position});
 }
 
 void SimulatedWorkers::free(Token token) {

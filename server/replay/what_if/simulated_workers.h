@@ -45,7 +45,9 @@ class SimulatedWorkers {
   struct Attempt {
     RunId run_id{};
     std::string station;
+    std::uint32_t number = 1;
     Token token = 0;
+    Uuid span_id{};
     std::int64_t began_ns = 0;
     std::int64_t lease_ms = 0;
     const RecordedAttempt* recorded = nullptr;
@@ -63,6 +65,8 @@ class SimulatedWorkers {
   [[nodiscard]] std::optional<std::int64_t> unrecorded_renewal_ns(const Attempt& attempt) const;
   void renew(Token token);
   void end(Token token);
+  // Has what an attempt has used up recorded that has ended without it.
+  void tell_late(const Attempt& attempt, const Usage& usage);
   void free(Token token);
   [[nodiscard]] bool must_stop(const Attempt& attempt) const;
   // Returns false if the command was rejected.

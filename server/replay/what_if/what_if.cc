@@ -88,7 +88,8 @@ class SimulatedService {
             [](const Job&, const std::string&) {},
             {JobOwnership({}, [](const std::string&) { return true; }), "/",
              policy.jobs_max.value_or(settings.jobs_max),
-             policy.remote_jobs_max.value_or(settings.remote_jobs_max), nullptr, true}),
+             policy.remote_jobs_max.value_or(settings.remote_jobs_max), nullptr, true,
+             late_usage_to(engine_)}),
         board_({engine_,
                 time_,
                 ids_,
@@ -370,10 +371,9 @@ void SimulatedService::plan_work() {
 bool SimulatedService::is_done() const {
   const World& world = engine_.world();
   if (planned_inputs_ > 0 || !world.runs.empty()) return false;
-  const Board::Cards& cards = world.board.cards();
   // After the end of the recorded time blocked cards aren't retried: how that ended isn't recorded.
   const bool beyond = time_.wall_ns() >= work_.to_ns;
-  return std::all_of(cards.begin(), cards.end(), [beyond](const auto& each) {
+  return std::ranges::all_of(world.board.cards(), [beyond](const auto& each) {
     const Card& card = *each.second;
     return card.status == CardStatus::failed ||
            (card.status == CardStatus::blocked && (beyond || card.retry_at_ns == 0));

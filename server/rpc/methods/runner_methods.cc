@@ -200,7 +200,7 @@ void take_usage_alone(Api& api, const Responder& responder, const std::string& r
   const auto name = parse_job_id(job_id);  // it may be any text
   const auto run_id = name ? parse_uuid(name->run_id) : std::nullopt;
   if (!run_id || usage == Usage{}) return responder.result({{"taken", false}});
-  record_late_usage(api, {*run_id, job_id, runner, usage},
+  record_late_usage(api, {*run_id, AttemptOfJob{job_id, runner}, usage},
                     [responder](const Decided<LateUsageOutcome>& outcome) {
                       if (!outcome) return responder.reject(outcome.error());
                       responder.result({{"taken", false}, {"usage", to_json(*outcome)}});

@@ -12,6 +12,7 @@
 #include "server/rpc/claim_queue.h"
 #include "server/rpc/command_call.h"
 #include "server/rpc/due_leases.h"
+#include "server/rpc/late_usage.h"
 #include "server/rpc/methods/families.h"
 #include "server/rpc/results.h"
 #include "server/scheduler/job_ownership.h"
@@ -50,6 +51,11 @@ void claim(Api& api, Call& call, ClaimQueue& claims) {
   call.responder.answer(std::move(outcome));
 }
 
+LateUsage late_usage_of(const CompleteStation& command, const Origin& origin) {
+  return {command.run_id, ClaimedAttempt{command.station, command.token},
+          command.usage.value_or(Usage{}), origin.without_command()};
+}
+
 void apply_complete(Api& api, Call& call, ClaimQueue& claims, CompleteStation& command) {
   const bool claim_next = command.claim_next.value_or(false);
   ClaimStation next;
@@ -61,6 +67,8 @@ void apply_complete(Api& api, Call& call, ClaimQueue& claims, CompleteStation& c
       run != nullptr && run->attempt) {
     expire_due_lock(api, run->attempt->lock_token);
   }
+  // A refusal changes nothing, but what the attempt has used up is spent.
+  const LateUsage late = late_usage_of(command, call.origin);
   bool is_overtaken = false;
   Decided<std::string> outcome;
   {
@@ -84,7 +92,7 @@ void apply_complete(Api& api, Call& call, ClaimQueue& claims, CompleteStation& c
   if (outcome) {
     call.responder.result_text(std::move(*outcome), api.engine.world().position);
   } else {
-    call.responder.reject(outcome.error());
+    reject_with_usage(api, call.responder, std::move(outcome).error(), late);
   }
   if (is_overtaken) claims.serve(api.clock.monotonic_ns());
 }

@@ -28,6 +28,8 @@ const char* name_of(SpanKind kind) {
       return "attempt";
     case SpanKind::step:
       return "step";
+    case SpanKind::usage:
+      return "usage";
   }
   return "";
 }
