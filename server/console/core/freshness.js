@@ -23,8 +23,8 @@ export class Freshness {
   }
 
   /**
-   * Notes the answer, or the refusal. What was told before the question is in it, whatever position it says:
-   * of another log, or of a server that began anew, nothing is asked for ever.
+   * Notes the answer. What was told before the question is in it, whatever position it names: a log that is another
+   * one now isn't asked for ever. A refusal has nothing of what happened since: it is of position 0.
    * @param {number} [position] of the answer, if it is of one
    */
   answer(position) {

@@ -121,7 +121,8 @@ export class LiveAnswer {
       this.answer = { data: this.answer.data, error };
     }
     this.isAsking = false;
-    this.freshness.answer(this.answer.error || !this.isOfItsPosition ? undefined : this.answer.data?.position);
+    if (this.answer.error) this.freshness.answer(0);
+    else this.freshness.answer(this.isOfItsPosition ? this.answer.data?.position : undefined);
     this.isDue ||= this.freshness.isOld;
     this.answeredAt = performance.now();
     this.costMs = Math.max(0, this.answeredAt - began - quickest.ms);

@@ -143,8 +143,9 @@ export async function an_answer_is_asked_again_for_what_it_does_not_have() {  //
   check(answer.isOld, 'a change is lost');
   check(isOldAfter({ known: 14, changes: [15] }), 'an answer of no position has what happened while it was asked for');
   check(!isOldAfter({ known: 15 }), 'an answer of no position is older than its question');
+  check(isOldAfter({ known: 15, changes: [16], position: 0 }), 'what was refused isn’t asked for again after a change');
   answer.change(1000);
-  check(!isOldAfter({ known: 15, position: 16 }), 'an answer of another, shorter log is asked for again for ever');
+  check(!isOldAfter({ known: 17, position: 17 }), 'an answer of another, shorter log is asked for again for ever');
 }
 
 /** The stream says where it begins before it is live, and what it tells from there on has no gap. */
