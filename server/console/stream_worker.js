@@ -8,6 +8,8 @@ import { EventStream } from './core/event_stream.js';
 
 /** Events kept for a hidden page; of more it asks for everything again. */
 const WAITING_MAX = 1000;
+/** Events kept for a page that joins: they happened since it asked who the user is. */
+const RECENT_MAX = 1000;
 /** Those of the server itself are kept before all others: pages announce a crash. */
 const ANNOUNCED_MAX = 100;
 
@@ -15,6 +17,16 @@ const ANNOUNCED_MAX = 100;
 const pages = new Map();
 /** @type {EventStream | null} */
 let stream = null;
+/** @type {{after: number, missed: number, events: LogEvent[]}} the newest events, without a gap after a position */
+let recent = { after: 0, missed: -1, events: [] };
+
+/** @param {import('./core/event_stream.js').Connection} connection @param {LogEvent[]} events */
+function keep(connection, events) {
+  if (connection.state === 'live' && (recent.missed !== connection.missed || recent.after === 0)) recent = { after: connection.position, missed: connection.missed, events: [] };
+  recent.events.push(...events);
+  const over = recent.events.splice(0, Math.max(0, recent.events.length - RECENT_MAX));
+  if (over.length > 0) recent.after = Number(over[over.length - 1].position);
+}
 
 /**
  * Sends news to a page. Nine of ten tabs are hidden: events wait here, and cost those nothing.
@@ -61,11 +73,21 @@ function receive(port, message) {
   pages.set(port, { isHidden: message.isHidden, waiting: [], dropped: 0 });
   if (stream === null || stream.secret !== message.secret || stream.connection.state === 'refused') {
     stream?.stop();
-    stream = new EventStream(message.address, (connection, events) =>
-      pages.forEach((_, each) => tell(each, connection, events)));
-    stream.start(message.secret);
+    recent = { after: 0, missed: -1, events: [] };
+    stream = new EventStream(message.address, (connection, events) => {
+      keep(connection, events);
+      pages.forEach((_, each) => tell(each, connection, events));
+    });
+    stream.start(message.secret, message.position);
   }
-  tell(port, stream.connection, []);
+  const { connection } = stream;
+  const { position } = message;
+  if (connection.state === 'live' && recent.after > 0 && position >= recent.after && position < connection.position) {
+    tell(port, { ...connection, position }, []);
+    tell(port, connection, recent.events.filter((event) => Number(event.position) > position));
+    return;
+  }
+  tell(port, connection, []);
 }
 
 /** @param {MessageEvent} event */

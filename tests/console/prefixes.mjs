@@ -123,7 +123,10 @@ async function listFollows(log, step) {
     const next = Math.min(log.tail, at + step);
     pages.filter.at = next;
     const noted = log.events.filter(({ position }) => position > at && position <= next).map((event) => pages.note(event));
-    if (noted.includes(true)) await pages.load();
+    if (noted.includes(true)) {
+      const { position } = await pages.load();
+      if (position !== next) complain(`by ${step}: the runs with the events until ${next} say that they are those at ${position}`);
+    }
     while (await pages.more());
     const wanted = textOf((await log.ask('run.list', { limit: LISTED, at: next })).runs);
     if (textOf(pages.result().rows) !== wanted) {

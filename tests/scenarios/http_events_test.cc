@@ -168,6 +168,41 @@ TEST(HttpEvents, AScreenIsToldOfWhatIsSkipped) {  // G7, C6
   read_to_end(within);
 }
 
+// Who comes back before there was any event has what happened meanwhile, and a page knows which of
+// its answers are older than what it is told.
+TEST(HttpEvents, BeginWithTheirPosition) {  // O5, C6
+  RealServer server;
+  server.start();
+  make_events(server, 1);
+  const auto position_of = [](HttpClient& stream) {
+    const std::string begin = stream.read_until("\n\n");
+    EXPECT_TRUE(begin.starts_with("retry: 1000\nid: ")) << begin;
+    return begin.substr(begin.rfind(' ') + 1, begin.size() - begin.rfind(' ') - 3);
+  };
+  HttpClient client(server.socket());
+  const auto status = [&client] {
+    const json::object answer =
+        client.post("/rpc", R"({"jsonrpc":"2.0","id":1,"method":"server.status"})").json();
+    return answer.at("result").at("position").to_number<std::uint64_t>();
+  };
+  const std::uint64_t before = status();
+  std::string position;
+  {
+    HttpClient nothing_came = follow(server, "?types=RunStarted");
+    position = position_of(nothing_came);
+  }
+  EXPECT_GE(std::stoull(position), before);
+  EXPECT_LE(std::stoull(position), status());
+  client.post("/v1/runs", R"({"goal":"meanwhile"})");
+  HttpClient back = follow(server, "?types=RunStarted", {{"Last-Event-ID", position}});
+  EXPECT_EQ(position_of(back), position);
+  const auto event = next_event(back);
+  ASSERT_TRUE(event);
+  EXPECT_EQ(event->data.at("data").at("goal"), "meanwhile");
+  HttpClient whole = follow(server, "?from=1");
+  EXPECT_EQ(position_of(whole), "0");
+}
+
 TEST(HttpEvents, FiltersByRunAndType) {
   RealServer server;
   server.start();

@@ -123,7 +123,7 @@ TEST(HttpListener, AnEventStreamWithNothingToSayBeats) {
   HttpClient client = site.client();
   client.send(client.text("GET", "/v1/events"));
   EXPECT_NE(client.read_until("\r\n\r\n").find("text/event-stream"), std::string::npos);
-  EXPECT_EQ(client.read_until("\n\n"), "retry: 1000\n\n");
+  EXPECT_EQ(client.read_until("\n\n"), "retry: 1000\nid: 0\n\n");
   EXPECT_EQ(client.read_until("\n\n"), ": heartbeat\n\n");
   EXPECT_EQ(client.read_until("\n\n"), ": heartbeat\n\n");
   site.finish();
@@ -159,7 +159,7 @@ TEST(HttpListener, AStreamThatIsNotReadIsLetGo) {
   HttpSite site;
   HttpClient client = site.client();
   client.send(client.text("GET", "/v1/events"));
-  client.read_until("retry: 1000\n\n");
+  client.read_until("retry: 1000\nid: 0\n\n");
   publish_many(site);
   Position next = 1;
   std::string event = client.read_until("\n\n");

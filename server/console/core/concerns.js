@@ -68,3 +68,9 @@ export function concernsOf(method, params) {
   const concern = CONCERNS[method] ?? always;
   return (event) => concern(event, params);
 }
+
+/** Their answers are of a repository, a file or a report as it was found, at no moment of the log. */
+const OF_NO_POSITION = ['run.diff', 'run.log', 'project.check', 'server.crash_report'];
+
+/** Returns whether an answer has everything up to the position that it names. @param {string} method */
+export const isOfItsPosition = (method) => !OF_NO_POSITION.includes(method);

@@ -10,8 +10,9 @@ import { parsePlain } from './plain_text.js';
  * @typedef {{position: number, type: string, stream: string, recorded_at: string, actor: string,
  *   cause?: number, data?: any}} LogEvent without `data`, which no list on screen needs
  * @typedef {{state: 'connecting' | 'live' | 'away' | 'refused' | 'stopped', since: number, retryAt?: number,
- *   position: number, lagMs: number, missed: number}} Connection
- * `missed` counts the times that events were skipped, so that pages ask for everything again.
+ *   position: number, lagMs: number | null, missed: number}} Connection
+ * Of a live stream, every event after `position` is told. `lagMs` is that of the newest event, null before there
+ * is one. `missed` counts the times that events were skipped: answers of before `position` are asked for again.
  */
 
 const RETRY_MS_MIN = 500;
@@ -30,7 +31,7 @@ export class EventStream {
     this.address = address;
     this.onNews = onNews;
     /** @type {Connection} */
-    this.connection = { state: 'connecting', since: Date.now(), position: 0, lagMs: 0, missed: 0 };
+    this.connection = { state: 'connecting', since: Date.now(), position: 0, lagMs: null, missed: 0 };
     this.secret = '';
     this.retryMs = RETRY_MS_MIN;
     /** @type {AbortController | null} */
@@ -39,10 +40,14 @@ export class EventStream {
     this.timer = undefined;
   }
 
-  /** Begins, or begins again with another token. */
-  start(/** @type {string} */ secret) {
+  /**
+   * Begins, or begins again with another token.
+   * @param {string} secret @param {number} [position] tells what happened after it; 0: what happens from now on
+   */
+  start(secret, position = 0) {
     this.stop();
     this.secret = secret;
+    this.connection.position ||= position;
     this.retryMs = RETRY_MS_MIN;
     this.connect();
   }
@@ -75,15 +80,12 @@ export class EventStream {
       if (response.status === 404 || response.status === 410) this.skip();  // another or a shorter log
       if (!response.ok || !response.body) throw new Error(response.statusText);
       this.retryMs = RETRY_MS_MIN;
-      this.set({ state: 'live', retryAt: undefined });
       await this.read(response.body.getReader());
     } catch {
       // The end of the connection: below it is made again.
     }
     if (request !== this.request) return;
     request.abort();
-    // Nothing was heard to go on from, so what comes meanwhile would be missed without a word.
-    if (this.connection.state === 'live' && !this.connection.position) this.skip();
     this.set({ state: 'away', retryAt: Date.now() + this.retryMs });
     this.timer = setTimeout(() => this.connect(), this.retryMs);
     this.retryMs = Math.min(2 * this.retryMs, RETRY_MS_MAX);
@@ -108,8 +110,12 @@ export class EventStream {
     }
   }
 
-  /** @param {string[]} blocks the events of the stream as text */
+  /** @param {string[]} blocks the events of the stream as text; the first of all has where it begins */
   take(blocks) {
+    if (this.connection.state !== 'live' && blocks.length > 0) {
+      const begin = Number(/^id: (\d+)$/m.exec(blocks[0])?.[1] ?? 0);
+      this.set({ state: 'live', retryAt: undefined, position: begin || this.connection.position });
+    }
     /** @type {LogEvent[]} */
     const events = [];
     let skippedTo = 0;

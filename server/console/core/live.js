@@ -1,14 +1,14 @@
 /** What goes on now: the connection's state and the events, of the browser's one stream. */
 import { computed, signal } from '../vendor/signals-core.js';
 import { EventStream } from './event_stream.js';
-import { serviceAddress } from './rpc.js';
+import { answeredPosition, serviceAddress } from './rpc.js';
 import { forgetToken, token } from './session.js';
 
 /** @typedef {import('./event_stream.js').LogEvent} LogEvent */
 
 export const connection = signal(
   /** @type {import('./event_stream.js').Connection} */ ({
-    state: 'connecting', since: Date.now(), position: 0, lagMs: 0, missed: 0,
+    state: 'connecting', since: Date.now(), position: 0, lagMs: null, missed: 0,
   }),
 );
 
@@ -107,14 +107,18 @@ export function tokenOfOtherTabs() {
   });
 }
 
-/** Begins to follow the events, or begins again with another token. */
+/**
+ * Begins to follow the events, or begins again with another token. All of them are told that happened after the
+ * first answer, that of who the user is, so that no later answer is older than them.
+ */
 export function follow() {
+  const position = connection.peek().position || answeredPosition.peek();
   if (typeof SharedWorker !== 'undefined') {
-    theWorker().port.postMessage({ kind: 'join', address: serviceAddress('v1/events'), secret: token(), isHidden: document.hidden });
+    theWorker().port.postMessage({ kind: 'join', address: serviceAddress('v1/events'), secret: token(), isHidden: document.hidden, position });
     return;
   }
   ownStream ??= new EventStream(serviceAddress('v1/events'), take);
-  ownStream.start(token());
+  ownStream.start(token(), position);
 }
 
 /** Forgets the token in this tab, on this device and in the worker, so in all tabs. */
@@ -126,5 +130,7 @@ export function signOut() {
 
 addEventListener('pagehide', () => worker?.port.postMessage({ kind: 'leave' }));
 addEventListener('pageshow', (event) => {
-  if (event.persisted) follow();
+  if (!event.persisted) return;
+  connection.value = { ...connection.peek(), state: 'connecting' };  // what happened since was told to nobody here
+  follow();
 });

@@ -1,17 +1,18 @@
 /**
- * Queries that keep themselves up to date: an answer is asked for again when an event arrives that
- * may have changed it, when the connection is back, and when the page becomes visible. The last
- * answer stays on screen meanwhile, also while the service is away.
+ * Queries that keep themselves up to date: an answer is asked for again when an event that may have
+ * changed it happened after the answer's position, when the connection is back, and when the page
+ * becomes visible. The last answer stays on screen meanwhile, also while the service is away.
  */
 import { useLayoutEffect, useState } from '../vendor/htm-preact.js';
-import { concernsOf } from './concerns.js';
+import { concernsOf, isOfItsPosition } from './concerns.js';
+import { Freshness } from './freshness.js';
 import { connection, onEvents } from './live.js';
 import { nextPause, PAUSE_MS_MIN, waitMs } from './pace.js';
 import { moment } from './past.js';
-import { call, ownCommand, quickest } from './rpc.js';
+import { answeredPosition, call, ownCommand, quickest } from './rpc.js';
 import { useSignal } from './use_signal.js';
 
-/** @typedef {import('./event_stream.js').LogEvent} LogEvent */
+/** @typedef {import('./event_stream.js').LogEvent} LogEvent @typedef {import('./event_stream.js').Connection} Connection */
 
 /** After a command of the user's own its effect is about to come. */
 const OWN_COMMAND_MS = 3000;
@@ -32,7 +33,7 @@ function askInTurn(live) {
 /** An answer that is asked for again and again, until stop(). */
 export class LiveAnswer {
   /**
-   * @param {() => Promise<any>} ask
+   * @param {() => Promise<any>} ask returns an answer; one without `position` has what happened before it was asked for
    * @param {(event: LogEvent) => boolean} concerns whether an event may change the answer
    * @param {(answer: {data?: any, error?: any}) => void} onAnswer
    * @param {boolean} [isPast] whether it is as of a moment of the past
@@ -50,26 +51,47 @@ export class LiveAnswer {
     this.isAsking = false;
     this.isDue = false;
     this.isStopped = false;
+    this.isOfItsPosition = true;
+    this.freshness = new Freshness();
     this.pauseMs = PAUSE_MS_MIN;
     this.costMs = 0;
     this.answeredAt = -Infinity;
     this.endEvents = onEvents((events) => {
       // Each is looked at: an answer in parts notes which of them are concerned.
-      if (events.filter(concerns).length > 0) this.refresh();
+      const newest = events.filter(concerns).at(-1);
+      if (newest) this.changed(Number(newest.position));
     });
-    let { state, missed } = connection.peek();
+    let before = connection.peek();
     this.endConnection = connection.subscribe((now) => {
-      const isBack = now.state === 'live' && (state !== 'live' || (!this.isPast && now.missed !== missed));
-      ({ state, missed } = now);
-      if (!isBack) return;
-      this.onBack();
-      this.refresh();
+      this.follow(before, now);
+      before = now;
     });
     this.onVisible = () => {
       if (!document.hidden && this.isDue) this.run();
     };
     document.addEventListener('visibilitychange', this.onVisible);
     this.run();
+  }
+
+  /** Asks again if the service was away, or if events that the answer doesn't have weren't told. @param {Connection} before @param {Connection} now */
+  follow(before, now) {
+    if (now.state !== 'live') return;
+    const isFirst = before.state === 'connecting';
+    const isBack = before.state !== 'live' && (!isFirst || Boolean(this.answer.error));
+    const isBehind = !this.isPast && (isFirst || now.missed !== before.missed);
+    if (!isBack && !isBehind) return;
+    // Who joins a stream, or missed some of it, wasn't told what happened up to its position.
+    if (!isBack && now.position > 0 && now.position <= this.freshness.coveredTo) return;
+    this.onBack();
+    if (isBack || now.position === 0) this.refresh();
+    else this.changed(now.position);
+  }
+
+  /** Asks again if that isn't in the answer. @param {number} position */
+  changed(position) {
+    this.freshness.change(position);
+    // While a question is under way, its answer decides.
+    if (!this.isAsking && this.freshness.isOld) this.refresh();
   }
 
   /** Asks again soon, once for all reasons that come together. */
@@ -91,6 +113,7 @@ export class LiveAnswer {
     if (this.isStopped || this.isAsking || (document.hidden && this.answer.data)) return;
     this.isAsking = true;
     this.isDue = false;
+    this.freshness.ask(Math.max(answeredPosition.peek(), connection.peek().position));
     const began = performance.now();
     try {
       this.answer = { data: await (this.isPast ? askInTurn(this) : this.ask()) };
@@ -98,6 +121,9 @@ export class LiveAnswer {
       this.answer = { data: this.answer.data, error };
     }
     this.isAsking = false;
+    if (this.answer.error) this.freshness.answer(0);
+    else this.freshness.answer(this.isOfItsPosition ? this.answer.data?.position : undefined);
+    this.isDue ||= this.freshness.isOld;
     this.answeredAt = performance.now();
     this.costMs = Math.max(0, this.answeredAt - began - quickest.ms);
     if (this.isStopped) return;
@@ -138,6 +164,7 @@ export function usePresentQuery(method, params = {}, at = null) {
       at !== null,
       params,
     );
+    live.isOfItsPosition = isOfItsPosition(method);
     return () => live.stop();
   }, [question, at]);
   // Of another moment the answer before stays until the new one is there.

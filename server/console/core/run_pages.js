@@ -18,22 +18,23 @@ const FIRST_ROWS = 100;
 const EMPTY_PAGES_MAX = 5;
 
 /**
- * Asks for the next page of runs that has any.
+ * Asks for the next page of runs that has any. Its position is that of the first page that was looked at.
  * @param {Record<string, any>} params of run.list
  * @param {AbortSignal} [abort]
- * @returns {Promise<{runs: any[], next_cursor: string | null}>}
+ * @returns {Promise<{runs: any[], next_cursor: string | null, position: number}>}
  */
 export async function nextRuns(params, abort) {
   let page = await call('run.list', params, abort);
+  const { position } = page;
   for (let passed = 0; page.runs.length === 0 && page.next_cursor !== null && passed < EMPTY_PAGES_MAX; ++passed) {
     page = await call('run.list', { ...params, cursor: page.next_cursor }, abort);
   }
-  return page;
+  return { ...page, position };
 }
 
 /**
- * @typedef {{cursor: number | null, rows: any[], next: number | null}} Page the runs that started
- *   before the position `cursor` (null: all) and not before `next` (null: the first one)
+ * @typedef {{cursor: number | null, rows: any[], next: number | null, position: number}} Page the runs that
+ *   started before the position `cursor` (null: all) and not before `next` (null: the first one), as of `position`
  */
 
 export class RunPages {
@@ -46,12 +47,14 @@ export class RunPages {
     this.pages = [];
     /** @type {Set<string>} */
     this.changed = new Set();
+    this.notedTo = 0;
     this.isAllOld = false;
     this.isAdding = false;
   }
 
   /** Notes that an event may have changed a run. @param {import('./event_stream.js').LogEvent} event */
   note(event) {
+    this.notedTo = Math.max(this.notedTo, event.position);
     if (event.stream === 'server') this.isAllOld = true;
     else if (event.stream.startsWith('run/')) this.changed.add(event.stream.slice(4));
     else return false;
@@ -62,52 +65,59 @@ export class RunPages {
 
   /** @param {number | null} cursor @returns {Promise<Page>} */
   async ask(cursor) {
-    const { runs, next_cursor: next } = await nextRuns({ ...this.filter, limit: cursor === null ? this.firstRows : this.pageRows, ...(cursor === null ? {} : { cursor: String(cursor) }) });
-    return { cursor, rows: runs, next: next === null ? null : Number(next) };
+    const { runs, next_cursor: next, position } = await nextRuns({ ...this.filter, limit: cursor === null ? this.firstRows : this.pageRows, ...(cursor === null ? {} : { cursor: String(cursor) }) });
+    return { cursor, rows: runs, next: next === null ? null : Number(next), position };
   }
 
   /** Asks for a page's runs again, of which there may be more or fewer now. @param {Page} page */
   async askAgain({ cursor, next }) {
     const rows = [];
     let from = cursor;
+    let position = Infinity;
     for (;;) {
       const page = await this.ask(from);
+      position = Math.min(position, page.position);
       rows.push(...page.rows);
       if (page.next === null || (next !== null && page.next <= next)) break;
       from = page.next;
     }
-    return { cursor, next, rows: next === null ? rows : rows.filter((run) => run.started_position >= next) };
+    return { cursor, next, position, rows: next === null ? rows : rows.filter((run) => run.started_position >= next) };
   }
 
-  /** Loads the first page, or brings all pages up to date. */
+  /**
+   * Loads the first page, or brings all pages up to date. What was noted before is in the result, and what
+   * happened up to its `position`; of pages that weren't asked for again that is no more than what was noted.
+   */
   async load() {
-    if (this.pages.length === 0) {
-      this.pages = [await this.ask(null)];
-      return this.result();
-    }
-    const { changed, isAllOld } = this;
+    const { changed, isAllOld, notedTo } = this;
     this.changed = new Set();
     this.isAllOld = false;
+    if (this.pages.length === 0) {
+      this.pages = [await this.ask(null)];
+      return { ...this.result(), position: this.pages[0].position };
+    }
+    let position = Infinity;
     try {
       for (let index = 0; index < this.pages.length; ++index) {
         const page = this.pages[index];
         const isOld = index === 0 || isAllOld || page.rows.some(({ run_id: id }) => changed.has(id));
         if (isOld) this.pages[index] = await this.askAgain(page);
+        position = Math.min(position, isOld ? this.pages[index].position : notedTo);
       }
     } catch (error) {
       this.isAllOld = true;
       throw error;
     }
     this.split();
-    return this.result();
+    return { ...this.result(), position };
   }
 
   /** New runs make the first page grow, until it has another page's runs too. */
   split() {
-    const [{ cursor, rows, next }] = this.pages;
+    const [{ cursor, rows, next, position }] = this.pages;
     if (rows.length < this.firstRows + this.pageRows) return;
     const border = rows[this.firstRows - 1].started_position;
-    this.pages.splice(0, 1, { cursor, rows: rows.slice(0, this.firstRows), next: border }, { cursor: border, rows: rows.slice(this.firstRows), next });
+    this.pages.splice(0, 1, { cursor, rows: rows.slice(0, this.firstRows), next: border, position }, { cursor: border, rows: rows.slice(this.firstRows), next, position });
   }
 
   /** Adds the next page. Returns whether there was one. */

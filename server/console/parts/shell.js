@@ -40,7 +40,7 @@ function Connection() {
   const place = newest ? html`<a class="id" href=${hrefOf('events')}>#${countText(newest)}</a>` : null;
   if (state === 'live') {
     return html`<span class="connection"><span class="tone-good" role="status">● live</span> ${place}
-      <span class="faint lag" title="from the event’s record to this page">${position ? `${lagMs} ms` : ''}</span></span>`;
+      <span class="faint lag" title="from the event’s record to this page">${lagMs === null ? '' : `${lagMs} ms`}</span></span>`;
   }
   if (state === 'stopped' && identity.peek()?.capsule) return html`<span class="connection" title="a file: no service is asked"><span class="tone-wait" role="status">■ a capsule</span></span>`;
   if (state === 'stopped') return html`<span class="connection" title="the service doesn’t run: this is its log"><span class="tone-wait" role="status">■ stopped log</span></span> ${place}`;

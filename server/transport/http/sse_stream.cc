@@ -6,6 +6,7 @@
 #include <utility>
 
 #include <boost/asio/post.hpp>
+#include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 
 #include "domain/try.h"
@@ -24,8 +25,6 @@ namespace json = boost::json;
 constexpr std::chrono::seconds stream_close_grace{5};
 // How long a client waits at most until it hears of events that were skipped.
 constexpr std::chrono::milliseconds skipped_told_after{250};
-// Tells an EventSource to reconnect after 1 s; it then sends the last id that it received.
-constexpr std::string_view reconnect = "retry: 1000\n\n";
 constexpr std::string_view heartbeat = ": heartbeat\n\n";
 
 // Sets `flag` if the param has the value `yes`; its other value is the default.
@@ -68,6 +67,14 @@ Decided<void> read_per_second_max(const Target& target, std::uint32_t& number) {
                   {{"field", std::string("per_second_max")}});
   }
   return {};
+}
+
+// Returns what a stream begins with. An EventSource reconnects after 1 s, and then sends the last
+// id that it received: it has one from the beginning, so that nothing is lost if it has had no
+// event.
+std::string beginning(std::string_view result) {
+  const auto from = json::parse(result).at("from").to_number<Position>();
+  return "retry: 1000\nid: " + std::to_string(from - 1) + "\n\n";
 }
 
 }  // namespace
@@ -142,10 +149,11 @@ SseStream::SseStream(std::shared_ptr<HttpSession> session, SseForm form)
 
 void SseStream::answer(std::string line, std::size_t) {
   if (closed() || streaming_) return;
-  if (!result_text(line)) return session_->respond(problem_of_line(line));
+  const auto result = result_text(line);
+  if (!result) return session_->respond(problem_of_line(line));
   streaming_ = true;
   queue(header_text(event_stream_response(), std::nullopt, false));
-  queue(reconnect);
+  queue(beginning(*result));
   schedule_heartbeat();
 }
 
