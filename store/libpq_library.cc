@@ -36,6 +36,7 @@ tl::expected<LibpqLibrary, std::string> load_libpq() {
   file.find(library.resultErrorField, "PQresultErrorField");
   file.find(library.ntuples, "PQntuples");
   file.find(library.nfields, "PQnfields");
+  file.find(library.ftype, "PQftype");
   file.find(library.getisnull, "PQgetisnull");
   file.find(library.getvalue, "PQgetvalue");
   file.find(library.getlength, "PQgetlength");

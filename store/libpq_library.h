@@ -36,6 +36,7 @@ struct LibpqLibrary {
   decltype(&::PQresultErrorField) resultErrorField = nullptr;
   decltype(&::PQntuples) ntuples = nullptr;
   decltype(&::PQnfields) nfields = nullptr;
+  decltype(&::PQftype) ftype = nullptr;
   decltype(&::PQgetisnull) getisnull = nullptr;
   decltype(&::PQgetvalue) getvalue = nullptr;
   decltype(&::PQgetlength) getlength = nullptr;

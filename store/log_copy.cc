@@ -135,12 +135,21 @@ class CheckedTree {
 };
 
 // Copies the entries. Returns the tree over them, which is the head's.
-Stored<MerkleFrontier> copy_entries(const Source& source, RocksFilling& filling) {
+Stored<MerkleFrontier> copy_entries(const Source& source, RocksFilling& filling,
+                                    const NoteLogCopy& note) {
+  LogCopyProgress progress;
+  progress.of = source.head.leaves;
+  const auto count = [&](std::string_view entry, Position done) {
+    progress.done = done;
+    progress.bytes += entry.size();
+    if (note) note(progress);
+  };
   for (const PositionRange& kept : source.horizon.kept) {
     const auto next = TRY(walk_entries(
         *source.database, kept.first, kept.last,
         [&](std::string_view entry, Position first) -> Stored<EntryEnd> {
           TRY(filling.put_entry(first, entry));
+          count(entry, first);
           return for_each_frame(entry, first, [](const Frame&) -> Stored<bool> { return true; });
         }));
     if (next <= kept.last) return tl::unexpected(damaged_at(next, "it is missing"));
@@ -149,7 +158,9 @@ Stored<MerkleFrontier> copy_entries(const Source& source, RocksFilling& filling)
   TRY(walk_entries(*source.database, source.horizon.position + 1, to_the_end,
                    [&](std::string_view entry, Position first) -> Stored<EntryEnd> {
                      TRY(filling.put_entry(first, entry));
-                     return tree.add(entry, first);
+                     auto end = TRY(tree.add(entry, first));
+                     count(entry, tree.frontier().leaves);
+                     return end;
                    }));
   if (tree.frontier() != source.head) {
     return tl::unexpected(
@@ -183,12 +194,13 @@ StoreError located(StoreError error, const fs::path& data) {
   return error;
 }
 
-Stored<MerkleFrontier> fill_copy(const Source& source, const fs::path& to, rocksdb::Env* env) {
+Stored<MerkleFrontier> fill_copy(const Source& source, const fs::path& to, rocksdb::Env* env,
+                                 const NoteLogCopy& note) {
   TRY(make_directories(fs::absolute(log_directory(to))));
   const auto database =
       TRY(RocksDatabase::open(log_directory(to), RocksDatabase::Mode::create, env));
   RocksFilling filling(*database, to / "loading");
-  auto frontier = TRY(copy_entries(source, filling));
+  auto frontier = TRY(copy_entries(source, filling, note));
   TRY(copy_values(source, filling));
   TRY(filling.finish());
   return frontier;
@@ -208,14 +220,15 @@ Stored<void> verify_copy(const fs::path& to, const MerkleFrontier& frontier,
 
 }  // namespace
 
-Stored<LogCopy> copy_log(const fs::path& from, const fs::path& to, rocksdb::Env* env) {
+Stored<LogCopy> copy_log(const fs::path& from, const fs::path& to, rocksdb::Env* env,
+                         const NoteLogCopy& note) {
   LogCopy copy;
   Horizon horizon;
   {
     auto source = open_source(from);
     if (!source) return tl::unexpected(located(std::move(source.error()), from));
     TRY(require_space(*source, to));
-    auto filled = fill_copy(*source, to, env);
+    auto filled = fill_copy(*source, to, env, note);
     if (!filled) return tl::unexpected(located(std::move(filled.error()), from));
     copy.frontier = *std::move(filled);
     horizon = std::move(source->horizon);
@@ -223,6 +236,7 @@ Stored<LogCopy> copy_log(const fs::path& from, const fs::path& to, rocksdb::Env*
   Sha256 sha256;
   TRY(write_anchor(anchor_file(to), {copy.position(), merkle_root(copy.frontier, sha256)}));
   TRY(sync_directory(log_directory(to)));
+  if (note) note({LogCopyProgress::Part::checking, copy.position(), copy.position(), 0});
   TRY(verify_copy(to, copy.frontier, horizon));
   copy.bytes = bytes_of(log_files(to));
   return copy;

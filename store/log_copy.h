@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 
 #include "store/merkle_tree.h"
 #include "store/store_error.h"
@@ -26,6 +27,17 @@ struct LogCopy {
   [[nodiscard]] Position position() const { return frontier.leaves; }
 };
 
+// How far a copy is.
+struct LogCopyProgress {
+  enum class Part { copying, checking };
+  Part part = Part::copying;
+  Position done = 0;        // the last record that was copied
+  Position of = 0;          // the last one there is
+  std::uint64_t bytes = 0;  // of the entries that were copied
+};
+// Called after each entry, and when another part begins.
+using NoteLogCopy = std::function<void(const LogCopyProgress&)>;
+
 // Copies the log of the data directory `from`, also of a running server, into the directory `to`,
 // which must be there and have no log: `log/` and `anchor`, as a server finds them that opens
 // `to`. Writes nothing into `from`. Every record is checked against the tree and the anchor as it
@@ -35,8 +47,8 @@ struct LogCopy {
 // size; with `in_use` if the log changes so much that it can't be opened; and with `io`. What it
 // has written until an error stays. Blocks for as long as it takes to read the log once and the
 // copy twice; takes as much memory as the log's last appends do that are in no table yet.
-// `env` isn't owned: the disk of the copy, for tests; null for the usual one.
+// `note` may be empty. `env` isn't owned: the disk of the copy, for tests; null for the usual one.
 Stored<LogCopy> copy_log(const std::filesystem::path& from, const std::filesystem::path& to,
-                         rocksdb::Env* env = nullptr);
+                         rocksdb::Env* env = nullptr, const NoteLogCopy& note = {});
 
 }  // namespace signalbox

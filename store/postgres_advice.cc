@@ -16,6 +16,8 @@ constexpr std::array statement_advices = {
     Advice{"42501", ": grant it to the role of cell.engine, or have that own the tables"},
     Advice{"42P01", changed_tables},
     Advice{"42703", changed_tables},
+    Advice{"42804", changed_tables},  // a value of another type than its column
+    Advice{"42883", changed_tables},  // no comparison of a column with a value of its type
     Advice{"53100", ": free space on the database's disk"},
 };
 

@@ -350,6 +350,9 @@ std::string PostgresConnection::receive(PostgresAnswer& answer, Deadline deadlin
         }
       }
       const int columns = library_->nfields(result.get());
+      for (int column = 0; column < columns; ++column) {
+        answer.types.push_back(library_->ftype(result.get(), column));
+      }
       for (int row = 0; row < library_->ntuples(result.get()); ++row) {
         std::vector<std::string> values;
         for (int column = 0; column < columns; ++column) {

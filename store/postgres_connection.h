@@ -33,8 +33,9 @@ struct PostgresAnswer {
     unknown,  // it was sent, and there is no answer, or none to believe
   };
   Outcome outcome = Outcome::ok;
-  std::string message;   // the reason, unless ok; without passwords
-  std::string sqlstate;  // if refused
+  std::string message;          // the reason, unless ok; without passwords
+  std::string sqlstate;         // if refused
+  std::vector<unsigned> types;  // the object ids of the columns' types
   std::vector<PostgresRow> rows;
 
   [[nodiscard]] bool is_ok() const { return outcome == Outcome::ok; }

@@ -20,6 +20,28 @@ constexpr std::size_t bytes_per_second_min = 1024 * 1024;
 constexpr auto large_link_time_max = std::chrono::milliseconds(60'000);
 constexpr int server_version_min = 150'000;
 
+using Type = PostgresType;
+
+constexpr PostgresField state_fields[] = {{"sb_cell.epoch", Type::integer},
+                                          {"sb_cell.holder", Type::text},
+                                          {"sb_cell.address", Type::text},
+                                          {"sb_cell.secret", Type::text},
+                                          {"sb_beat.epoch", Type::integer},
+                                          {"sb_beat.beat", Type::integer},
+                                          {"sb_beat.acked", Type::integer},
+                                          {"sb_beat.wall", Type::integer},
+                                          {"sb_beat.released", Type::boolean},
+                                          {"sb_beat.successor", Type::text},
+                                          {"attended", Type::boolean},
+                                          {"session", Type::integer},
+                                          {"clock", Type::integer},
+                                          {"sb_cell.feature_level", Type::integer}};
+constexpr PostgresField link_fields[] = {
+    {"sb_entry.prev", Type::integer},         {"sb_entry.last", Type::integer},
+    {"sb_entry.before", Type::integer},       {"sb_entry.epoch", Type::integer},
+    {"sb_entry.epoch_before", Type::integer}, {"sb_entry.head", Type::bytea},
+    {"sb_entry.bytes", Type::bytea}};
+
 constexpr const char* no_partition_state =
     "23514";                                      // check_violation: the row fits into no partition
 constexpr const char* read_only_state = "25006";  // it was a primary once
@@ -109,15 +131,16 @@ Stored<CellState> PostgresLog::state() {
   const Deadline end = deadline();
   TRY(reach(end));
   const auto rows =
-      TRY(read_rows("SELECT c.epoch, c.holder, c.address, c.secret, b.epoch, b.beat, b.acked,"
-                    " b.wall, b.released, b.successor, EXISTS (SELECT FROM pg_locks"
-                    " WHERE locktype = 'advisory' AND granted AND objsubid = 2"
-                    " AND classid = $2::bigint::oid AND objid = c.cell::bigint::oid"
-                    " AND database = (SELECT oid FROM pg_database WHERE datname ="
-                    " current_database())), pg_backend_pid(),"
-                    " (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, c.feature_level"
-                    " FROM sb_cell c JOIN sb_beat b USING (cell) WHERE c.cell = $1",
-                    {PostgresValue::int4(*cell_), PostgresValue::int8(postgres_lock_key)}, end));
+      TRY(read_fields(connection_, state_fields,
+                      "SELECT c.epoch, c.holder, c.address, c.secret, b.epoch, b.beat, b.acked,"
+                      " b.wall, b.released, b.successor, EXISTS (SELECT FROM pg_locks"
+                      " WHERE locktype = 'advisory' AND granted AND objsubid = 2"
+                      " AND classid = $2::bigint::oid AND objid = c.cell::bigint::oid"
+                      " AND database = (SELECT oid FROM pg_database WHERE datname ="
+                      " current_database())), pg_backend_pid(),"
+                      " (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, c.feature_level"
+                      " FROM sb_cell c JOIN sb_beat b USING (cell) WHERE c.cell = $1",
+                      {PostgresValue::int4(*cell_), PostgresValue::int8(postgres_lock_key)}, end));
   if (rows.empty()) {
     return store_failure(StoreError::Kind::damaged,
                          "the cell has no row in sb_cell or sb_beat: somebody removed it, so "
@@ -311,9 +334,10 @@ Stored<std::vector<ChainLink>> PostgresLog::read_links(const std::string& which,
                                                        Deadline deadline) {
   values.insert(values.begin(), PostgresValue::int4(*cell_));
   const auto rows =
-      TRY(read_rows("SELECT prev, last, before, epoch, epoch_before, head, bytes FROM " +
-                        postgres_cell_table(*cell_) + " WHERE cell = $1 " + which,
-                    values, deadline, deadline + large_link_time_max));
+      TRY(read_fields(connection_, link_fields,
+                      "SELECT prev, last, before, epoch, epoch_before, head, bytes FROM " +
+                          postgres_cell_table(*cell_) + " WHERE cell = $1 " + which,
+                      values, deadline, deadline + large_link_time_max));
   std::vector<ChainLink> links;
   for (const PostgresRow& row : rows) {
     ChainLink& link = links.emplace_back();

@@ -5,6 +5,24 @@
 #include "store/postgres_tables.h"
 
 namespace signalbox {
+namespace {
+
+using Type = PostgresType;
+
+constexpr PostgresField report_fields[] = {{"sb_replica.name", Type::text},
+                                           {"sb_replica.address", Type::text},
+                                           {"sb_replica.role", Type::text},
+                                           {"sb_replica.version", Type::text},
+                                           {"sb_replica.applied", Type::integer},
+                                           {"sb_replica.root", Type::text},
+                                           {"sb_replica.seen", Type::integer},
+                                           {"sb_replica.identity", Type::text},
+                                           {"sb_replica.feature_level", Type::integer},
+                                           {"sb_replica.silent", Type::integer},
+                                           {"sb_replica.erased_through", Type::integer},
+                                           {"sb_replica.redacted_at", Type::integer}};
+
+}  // namespace
 
 // Always written, also if the cell has the level: only a write that is acknowledged proves that an
 // earlier one, whose answer was lost, is durable. Whoever takes the cell waits for this row.
@@ -112,12 +130,13 @@ Stored<std::vector<ReplicaReport>> PostgresLog::replicas() {
   const std::string erased =
       columns_.have_erased ? "erased_through, redacted_at" : "0::bigint, 0::bigint";
   const auto rows =
-      TRY(read_rows("SELECT name, address, role, version, applied, root,"
-                    " (extract(epoch FROM seen) * 1000000)::bigint, " +
-                        identity + ", " + level +
-                        ", (extract(epoch FROM clock_timestamp() - seen) * 1000)::bigint, " +
-                        erased + " FROM sb_replica WHERE cell = $1 ORDER BY name",
-                    {PostgresValue::int4(*cell_), PostgresValue::int4(feature_level_min)}, end));
+      TRY(read_fields(connection_, report_fields,
+                      "SELECT name, address, role, version, applied, root,"
+                      " (extract(epoch FROM seen) * 1000000)::bigint, " +
+                          identity + ", " + level +
+                          ", (extract(epoch FROM clock_timestamp() - seen) * 1000)::bigint, " +
+                          erased + " FROM sb_replica WHERE cell = $1 ORDER BY name",
+                      {PostgresValue::int4(*cell_), PostgresValue::int4(feature_level_min)}, end));
   std::vector<ReplicaReport> reports;
   for (const PostgresRow& row : rows) {
     reports.push_back({{row.bytes(0), row.bytes(1), row.bytes(7)},

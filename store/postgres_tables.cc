@@ -37,6 +37,8 @@ constexpr const char* tables_text = R"(
       redacted_at bigint NOT NULL DEFAULT 0, PRIMARY KEY (cell, name));
     COMMENT ON TABLE sb_cell IS ')";
 
+constexpr std::array cell_fields = {PostgresField{"sb_cell.cell", PostgresType::integer}};
+
 // The comment that tells the version of the tables, which follows.
 constexpr const char* tables_comment = "signalbox shared log, version ";
 
@@ -75,6 +77,21 @@ std::string add_columns(std::chrono::milliseconds lock_wait) {
       " ADD COLUMN IF NOT EXISTS redacted_at bigint NOT NULL DEFAULT 0;",
       "SET LOCAL synchronous_commit = local; SET LOCAL lock_timeout = " +
           std::to_string(lock_wait.count()) + "; ");
+}
+
+// Returns the type as tables_text has it.
+std::string name_of(PostgresType type) {
+  switch (type) {
+    case PostgresType::boolean:
+      return "boolean";
+    case PostgresType::bytea:
+      return "bytea";
+    case PostgresType::integer:
+      return "an integer (bigint or int)";
+    case PostgresType::text:
+      return "text";
+  }
+  return {};
 }
 
 std::string partitions_text(std::int32_t cell, Position prev, Position positions) {
@@ -119,6 +136,37 @@ Stored<std::vector<PostgresRow>> run_statement(PostgresConnection& connection, E
   return tl::unexpected(postgres_error(answer, effect));
 }
 
+Stored<std::vector<PostgresRow>> read_fields(PostgresConnection& connection,
+                                             std::span<const PostgresField> fields,
+                                             const std::string& statement,
+                                             const std::vector<PostgresValue>& values,
+                                             Deadline deadline, Deadline latest) {
+  PostgresAnswer answer = connection.run(Effect::reads, statement, values, deadline, latest);
+  if (!answer.is_ok()) {
+    connection.close();
+    return tl::unexpected(postgres_error(answer, Effect::reads));
+  }
+  if (answer.types.size() != fields.size()) {
+    return store_failure(StoreError::Kind::away,
+                         "the shared log's database: it answers with other columns than those that "
+                         "were asked for");
+  }
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    if (reads_as(answer.types[i], fields[i].type)) continue;
+    const auto name = TRY(
+        run_statement(connection, Effect::reads, "SELECT format_type($1::bigint::oid, NULL)",
+                      {PostgresValue::int8(static_cast<std::int64_t>(answer.types[i]))}, deadline));
+    return store_failure(
+        StoreError::Kind::away,
+        "the shared log's database: the column " + std::string(fields[i].name) +
+            " is of the type " + name.at(0).bytes(0) + " and was made as " +
+            name_of(fields[i].type) +
+            ": somebody changed the tables of Signalbox, so change it back (ALTER TABLE … ALTER … "
+            "TYPE …), or restore the database from a backup");
+  }
+  return std::move(answer.rows);
+}
+
 Stored<PostgresCell> find_postgres_cell(PostgresConnection& connection, const std::string& name,
                                         Deadline deadline) {
   const auto tables =
@@ -154,8 +202,8 @@ Stored<PostgresCell> find_postgres_cell(PostgresConnection& connection, const st
                                                             ", which a newer Signalbox made");
   }
   const auto cells =
-      TRY(run_statement(connection, Effect::reads, "SELECT cell FROM sb_cell WHERE name = $1",
-                        {PostgresValue::text(name)}, deadline));
+      TRY(read_fields(connection, cell_fields, "SELECT cell FROM sb_cell WHERE name = $1",
+                      {PostgresValue::text(name)}, deadline));
   if (cells.empty()) {
     return store_failure(StoreError::Kind::not_found, "the database has no cell " + name);
   }

@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -53,6 +54,16 @@ Stored<std::vector<PostgresRow>> run_statement(PostgresConnection& connection,
                                                const std::vector<PostgresValue>& values,
                                                PostgresConnection::Deadline deadline,
                                                PostgresConnection::Deadline latest = {});
+
+// The same for a statement that reads these fields. Fails with `away`, and says which column is of
+// which type, if one of them isn't of its type: somebody changed the tables, and its bytes would be
+// read as something else.
+Stored<std::vector<PostgresRow>> read_fields(PostgresConnection& connection,
+                                             std::span<const PostgresField> fields,
+                                             const std::string& statement,
+                                             const std::vector<PostgresValue>& values,
+                                             PostgresConnection::Deadline deadline,
+                                             PostgresConnection::Deadline latest = {});
 
 // What the reports have that tables of an earlier program of their version don't.
 struct PostgresColumns {

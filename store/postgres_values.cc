@@ -7,8 +7,10 @@ namespace {
 constexpr unsigned bool_type = 16;
 constexpr unsigned bytea_type = 17;
 constexpr unsigned int8_type = 20;
+constexpr unsigned int2_type = 21;
 constexpr unsigned int4_type = 23;
 constexpr unsigned text_type = 25;
+constexpr unsigned varchar_type = 1043;
 
 template <class T>
 std::string big_endian(T value) {
@@ -20,6 +22,20 @@ std::string big_endian(T value) {
 }
 
 }  // namespace
+
+bool reads_as(unsigned type_id, PostgresType type) {
+  switch (type) {
+    case PostgresType::boolean:
+      return type_id == bool_type;
+    case PostgresType::bytea:
+      return type_id == bytea_type;
+    case PostgresType::integer:
+      return type_id == int8_type || type_id == int4_type || type_id == int2_type;
+    case PostgresType::text:
+      return type_id == text_type || type_id == varchar_type;
+  }
+  return false;
+}
 
 PostgresValue PostgresValue::int4(std::int32_t value) { return {int4_type, big_endian(value)}; }
 PostgresValue PostgresValue::int8(std::int64_t value) { return {int8_type, big_endian(value)}; }

@@ -10,6 +10,19 @@
 
 namespace signalbox {
 
+// What a column has to be of, and any type that reads the same: an integer of another size, a text
+// with a length.
+enum class PostgresType { boolean, bytea, integer, text };
+
+// A column of an answer, with the name that messages have for it: sb_beat.acked.
+struct PostgresField {
+  std::string_view name;
+  PostgresType type;
+};
+
+// Returns whether a column whose type has this object id can be read as `type`.
+bool reads_as(unsigned type_id, PostgresType type);
+
 // A parameter of a statement, in PostgreSQL's binary format.
 struct PostgresValue {
   unsigned type = 0;  // the type's object id

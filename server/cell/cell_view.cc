@@ -80,8 +80,8 @@ json::object to_json(const CellView& view) {
                                              {"held_by", text_or_null(view.log_held_by)},
                                              {"kept_because", text_or_null(view.log_kept_because)}}
                                : json::value(nullptr);
-  result["servers_at"] = view.servers_at_ns == 0 ? json::value(nullptr)
-                                                 : json::value(format_time(view.servers_at_ns));
+  result["servers_at"] =
+      view.servers_at_ns == 0 ? json::value(nullptr) : json::value(format_time(view.servers_at_ns));
   result["servers_trouble"] = text_or_null(view.servers_trouble);
   result["servers"] = std::move(servers);
   return result;

@@ -1,7 +1,12 @@
 // What a server of a cell answers while the database is away and a command waits for it
 // (BEHAVIOURS, chapter K).
+#include <algorithm>
+#include <atomic>
 #include <map>
+#include <thread>
 
+#include "tests/crash/small_disk.h"
+#include "tests/fixtures/needed_ability.h"
 #include "tests/scenarios/cell_trouble_fixture.h"
 
 namespace signalbox {
@@ -76,6 +81,56 @@ TEST_F(CellAway, SaysHowItIsWhileAnAppendWaitsForAFrozenDatabase) {  // K3
   EXPECT_TRUE(started.contains("result")) << boost::json::serialize(started);
   EXPECT_TRUE(eventually([&] { return a_.rpc("server.status").contains("open_runs"); }));
   EXPECT_EQ(goals(a_), (Goals{"before", "meanwhile"}));
+}
+
+// Not only what it was asked first: all that it has acknowledged is there, once each.
+TEST_F(CellAway, LosesNothingWhileTheDiskOfTheDatabaseIsFull) {  // K3
+  constexpr std::uint64_t disk_bytes = 256 * 1024 * 1024;
+  test::SmallDisk disk;
+  const std::size_t primary = nodes_.primary();
+  nodes_.kill(primary);
+  const std::string why = nodes_.move_to_disk(primary, [&](const std::filesystem::path& directory) {
+    return disk.mount(directory, disk_bytes);
+  });
+  if (!why.empty()) {
+    SIGNALBOX_CANNOT_RUN("no disk of our own can be mounted here (" + why +
+                         "): run it as root, or where user namespaces are permitted");
+  }
+  nodes_.await_standbys(nodes_.count() - 1);
+  start_both();
+  (void)start_run("before", "before");
+  ASSERT_TRUE(disk.fill());
+  Goals acknowledged = {"before"};
+  // Pages that are there have room for some. What is sent then waits for the log, or is refused.
+  std::atomic<bool> is_full = false;
+  std::thread load([&] {
+    constexpr int at_once = 20;
+    for (int first = 0; !is_full; first += at_once) {
+      acknowledged.merge(start_many(a_, first, at_once));
+    }
+  });
+  await_trouble(a_, "free space on the database's disk");
+  is_full = true;
+  Output refused;
+  EXPECT_TRUE(eventually([&] {
+    refused = a_.ask({"rpc", "run.start", R"({"goal":"refused"})"});
+    return code_of(refused) == "STORAGE_AWAY";
+  })) << refused.out;
+  EXPECT_NE(refused.out.find("No space left on device"), std::string::npos) << refused.out;
+  const auto status = a_.rpc("server.status");
+  EXPECT_TRUE(status.contains("cell")) << a_.server().messages();
+  disk.make_space();
+  load.join();
+  (void)start_run("after", "after");
+  acknowledged.insert("after");
+  await_step();
+  const Goals there = goals(a_);
+  EXPECT_TRUE(std::ranges::includes(there, acknowledged));
+  EXPECT_EQ(std::set<std::string>(there.begin(), there.end()).size(), there.size())
+      << "one is there twice";
+  EXPECT_EQ(goals(b_), there);
+  expect_same({&b_, &a_});
+  nodes_.kill(primary);  // before its disk goes
 }
 
 }  // namespace

@@ -136,6 +136,7 @@ class CellTest : public testing::Test {
     const auto place = scratch_.path() / ("seed-" + to.name());
     const Output made = from.server().cli({"cell", "seed", place.string(), "--json"});
     EXPECT_EQ(made.exit_code, 0) << made.out << made.err;
+    EXPECT_EQ(made.err, "") << "its progress is for terminals";
     if (made.exit_code != 0) return {};
     for (const char* part : {"log", "anchor", "projections"}) {
       std::filesystem::remove_all(to.server().data() / part);

@@ -132,9 +132,20 @@ TEST_F(LogCopyTest, IsOfOneMomentWhileItIsWritten) {  // K7
     while (appended < before + 5'000 && !is_over) std::this_thread::yield();
     const Position at_least = appended;
     const TemporaryDirectory to;
-    const auto copied = copy_log(data_.path(), to.path());
+    LogCopyProgress latest;
+    const auto copied = copy_log(data_.path(), to.path(), /*env=*/nullptr,
+                                 [&latest](const LogCopyProgress& progress) {
+                                   EXPECT_GE(progress.done, latest.done);
+                                   EXPECT_LE(progress.done, progress.of);
+                                   if (progress.part == LogCopyProgress::Part::copying) {
+                                     EXPECT_GT(progress.bytes, latest.bytes);
+                                   }
+                                   latest = progress;
+                                 });
     EXPECT_TRUE(copied) << copied.error().message;
     if (!copied) break;
+    EXPECT_EQ(latest.part, LogCopyProgress::Part::checking);
+    EXPECT_EQ(latest.done, copied->position());
     EXPECT_GE(copied->position(), at_least);
     const auto other = open_log(to.path());
     EXPECT_EQ(other->tail(), copied->position());

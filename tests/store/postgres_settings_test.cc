@@ -33,6 +33,48 @@ struct PostgresSettingsTest : testing::Test {
   }
 };
 
+// Its bytes would be read as another number, or another text.
+TEST_F(PostgresSettingsTest, ReadNoColumnThatWasGivenAnotherType) {  // K12
+  PostgresLog log(options);
+  ASSERT_TRUE(log.state());
+  ReplicaReport own;
+  own.server = {"one", "a"};
+  ASSERT_TRUE(log.report(own));
+  const auto change = [&](const std::string& table, const std::string& column,
+                          const std::string& type) {
+    nodes.query("ALTER TABLE " + table + " ALTER " + column + " TYPE " + type + " USING " + column +
+                "::" + type);
+  };
+  const auto expect_named = [](const auto& answer, const std::string& column) {
+    ASSERT_FALSE(answer);
+    EXPECT_EQ(answer.error().kind, StoreError::Kind::away);
+    EXPECT_NE(answer.error().message.find("the column " + column + " is of the type text"),
+              std::string::npos)
+        << answer.error().message;
+  };
+  change("sb_beat", "acked", "text");
+  expect_named(log.state(), "sb_beat.acked");
+  change("sb_beat", "acked", "bigint");
+  change("sb_entry", "epoch_before", "text");
+  expect_named(log.last(), "sb_entry.epoch_before");
+  expect_named(log.read(0, 1), "sb_entry.epoch_before");
+  change("sb_entry", "epoch_before", "bigint");
+  change("sb_replica", "redacted_at", "text");
+  expect_named(log.replicas(), "sb_replica.redacted_at");
+  nodes.query("ALTER TABLE sb_replica ALTER redacted_at DROP DEFAULT");
+  change("sb_replica", "redacted_at", "bigint");
+  nodes.query("ALTER TABLE sb_replica ALTER redacted_at SET DEFAULT 0");
+  // Another size of an integer, and a length, change nothing.
+  change("sb_cell", "feature_level", "bigint");
+  change("sb_cell", "holder", "varchar(100)");
+  EXPECT_TRUE(log.state());
+  change("sb_cell", "feature_level", "int");
+  change("sb_cell", "holder", "text");
+  EXPECT_TRUE(log.state());
+  EXPECT_TRUE(log.last());
+  EXPECT_TRUE(log.replicas());
+}
+
 // Without the warning its answer is that of a commit which a standby has.
 TEST_F(PostgresSettingsTest, NeverBelieveACommitWhoseWarningIsKeptBack) {  // K2: trap 1
   options.url += "?options=-cclient_min_messages%3Derror";

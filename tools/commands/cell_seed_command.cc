@@ -1,8 +1,7 @@
 // `signalbox cell seed`: copies the log of a server of a cell, so that another one can begin with
 // it.
 #include <algorithm>
-#include <array>
-#include <cstdio>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -14,6 +13,7 @@
 #include "tools/cli/call_error.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/json_fields.h"
+#include "tools/cli/progress_line.h"
 #include "tools/commands/seed_directory.h"
 
 namespace signalbox {
@@ -30,13 +30,25 @@ Called<std::string> cell_of(const std::filesystem::path& data) {
                                     "name that of one with --data"));
 }
 
+// The check of the copy reads it twice, and isn't counted.
+void show_copy(const std::function<void(const ProgressLine::Part&)>& show,
+               const LogCopyProgress& progress) {
+  if (progress.part == LogCopyProgress::Part::checking) return show({"checking the copy"});
+  show({"copying", progress.done, progress.of, progress.bytes});
+}
+
 Called<json::object> seed(const Invocation& invocation, const std::string& given) {
   const std::filesystem::path data = invocation.data_directory();
   const std::string target = TRY(absolute_path("DIR", given));
   const std::string cell = TRY(cell_of(data));
   const auto seen = TRY(called(read_seen(data, cell)));
   SeedDirectory directory = TRY(SeedDirectory::begin(target, data));
-  const LogCopy copy = TRY(called(copy_log(data, directory.path())));
+  LogCopy copy;
+  {
+    const auto show = progress_on_stderr();
+    copy = TRY(called(copy_log(data, directory.path(), /*env=*/nullptr,
+                               [&show](const LogCopyProgress& done) { show_copy(show, done); })));
+  }
   // Without the marks the new server could begin a cell of its own with this log, or go on without
   // one. A replica has nothing that the cell's log hasn't acknowledged.
   TRY(called(mark_as_replica(directory.path(), cell)));
@@ -50,19 +62,10 @@ Called<json::object> seed(const Invocation& invocation, const std::string& given
                       {"bytes", copy.bytes}};
 }
 
-std::string size_text(std::uint64_t bytes) {
-  constexpr std::uint64_t kibibyte = 1024;
-  const bool is_small = bytes < kibibyte * kibibyte;
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), is_small ? "%.0f KiB" : "%.1f MiB",
-                static_cast<double>(bytes) / (is_small ? kibibyte : kibibyte * kibibyte));
-  return text.data();
-}
-
 std::string seed_view(const json::object& result, const Terminal&) {
   const std::string position = std::to_string(number_at(result, "position"));
   return text_at(result, "directory") + " has the log of the cell " + text_at(result, "cell") +
-         " up to " + position + ", " + size_text(number_at(result, "bytes")) + "\nMerkle root " +
+         " up to " + position + ", " + shown_size(number_at(result, "bytes")) + "\nMerkle root " +
          text_at(result, "root") +
          "\n\nCopy it to the new server's machine as the data directory, for the user of its\n"
          "service, put a signalbox.toml there, and start the server: it follows from there.\n"
@@ -84,7 +87,7 @@ void add_cell_seed_command(ToolCommand cell, Invocation& invocation) {
       "that stands by has the most time for it. The server goes on meanwhile. DIR has\n"
       "the log as it was at one moment, checked against its Merkle tree, and nothing of\n"
       "the server itself: no id, no settings, no key. It appears when it is complete;\n"
-      "until then it is DIR.incomplete.\n\n"
+      "until then it is DIR.incomplete. A terminal shows how far it is.\n\n"
       "Examples:\n"
       "  signalbox cell seed /var/tmp/seed --data /var/lib/signalbox\n"
       "  rsync -a /var/tmp/seed/ new-machine:/var/lib/signalbox/");
