@@ -10,13 +10,13 @@
 #include "domain/try.h"
 #include "server/access/secret.h"
 #include "server/board/git_board_files.h"
-#include "server/executors/process/project_warnings.h"
 #include "server/followers/recorded_run.h"
 #include "server/followers/run_root/run_root_disk.h"
 #include "server/git/pinned_repository.h"
 #include "server/limits.h"
 #include "server/platform/call_bounds.h"
 #include "server/platform/service_manager.h"
+#include "server/project_check.h"
 #include "server/retention/expired_run_files.h"
 #include "server/rpc/command_call.h"
 #include "server/rpc/due_leases.h"
@@ -334,10 +334,7 @@ MethodParts Server::method_parts() {
   parts.cell = cell_parts();
   parts.audit = {std::make_shared<LogTiles>(log_), config_.audit_key, &log_,
                  blocking_pool(lanes_.tiles, /*while_serving=*/false)};
-  parts.check_project = [mode = config_.coderunner_mode,
-                         scratch = config_.data / pins_directory_name](const Project& project) {
-    return to_json(project_warnings(project, mode, scratch)).as_object();
-  };
+  parts.check_project = project_check(config_.coderunner_mode, config_.data / pins_directory_name);
   parts.reports = {blocking_pool(lanes_.reports, /*while_serving=*/false), report_askers_};
   parts.forecasts = ForecastParts{blocking_pool(lanes_.what_ifs, /*while_serving=*/false),
                                   config_.board, [this] { return stopping_; }};

@@ -76,6 +76,8 @@ std::size_t bullet_bytes(std::string_view text) {
 
 class ItemReader {
  public:
+  explicit ItemReader(std::vector<MarkdownItem>* other_lines) : other_lines_(other_lines) {}
+
   tl::expected<std::vector<MarkdownItem>, LineError> read(std::string_view text) {
     if (text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
     while (!text.empty()) {
@@ -126,7 +128,7 @@ class ItemReader {
       paragraph_.clear();
       return;
     }
-    if (content_column_ && indentation >= content) return;
+    if (content_column_ && indentation >= content) return add_other_line(text);
     const bool underlines = is_all(text, '=') || is_all(text, '-');
     if (underlines && !paragraph_.empty()) {
       begin_section(paragraph_);
@@ -144,6 +146,7 @@ class ItemReader {
       return;
     }
     if (after_blank_) content_column_.reset();
+    add_other_line(text);
     if (content_column_) return;  // a continuation of an item's paragraph
     if (!paragraph_.empty()) paragraph_ += ' ';
     paragraph_ += text;
@@ -155,8 +158,17 @@ class ItemReader {
     content_column_.reset();
   }
 
-  void add_item(std::string_view text) {
-    MarkdownItem item{line_, heading_, std::nullopt, {}};
+  void add_item(std::string_view text) { items_.push_back(item_of(text)); }
+
+  void add_other_line(std::string_view text) {
+    if (other_lines_ == nullptr) return;
+    MarkdownItem line = item_of(trimmed(text.substr(bullet_bytes(text))));
+    line.is_nested = content_column_.has_value();
+    other_lines_->push_back(std::move(line));
+  }
+
+  [[nodiscard]] MarkdownItem item_of(std::string_view text) const {
+    MarkdownItem item{line_, heading_, std::nullopt, {}, false};
     const std::size_t end = text.starts_with('[') ? text.find(']') : std::string_view::npos;
     if (end != std::string_view::npos && end - 1 <= box_bytes_max) {
       const bool is_link = text.substr(end + 1).starts_with('(');
@@ -166,7 +178,7 @@ class ItemReader {
       }
     }
     item.text = text;
-    items_.push_back(std::move(item));
+    return item;
   }
 
   // Returns the line without comments, which may begin or end on other lines.
@@ -197,6 +209,7 @@ class ItemReader {
     return std::string_view::npos;
   }
 
+  std::vector<MarkdownItem>* other_lines_;  // or nullptr
   std::vector<MarkdownItem> items_;
   std::size_t line_ = 0;
   std::string heading_;
@@ -210,8 +223,9 @@ class ItemReader {
 
 }  // namespace
 
-tl::expected<std::vector<MarkdownItem>, LineError> markdown_items(std::string_view text) {
-  return ItemReader().read(text);
+tl::expected<std::vector<MarkdownItem>, LineError> markdown_items(
+    std::string_view text, std::vector<MarkdownItem>* other_lines) {
+  return ItemReader(other_lines).read(text);
 }
 
 }  // namespace signalbox

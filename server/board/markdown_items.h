@@ -22,6 +22,7 @@ struct MarkdownItem {
   std::string heading;             // nearest above, cut to markdown_heading_bytes_max
   std::optional<std::string> box;  // content of a task's "[ ]", trimmed: "x", "", "-"
   std::string text;                // the first line after bullet and box, trimmed
+  bool is_nested = false;          // of `other_lines`: it belongs to an item above it
 };
 
 // An error in a text file.
@@ -33,6 +34,9 @@ struct LineError {
 // Returns the items in their order. A byte-order mark and a CR at the end of a line are ignored.
 // Errors: an unclosed code block or comment, because it hides everything after it; a NUL byte,
 // because the text then has another encoding than UTF-8.
-tl::expected<std::vector<MarkdownItem>, LineError> markdown_items(std::string_view text);
+// Appends to `other_lines`, if given, the lines that are no such items, headings, code or comments:
+// those of paragraphs and of nested lists, each as an item of its own.
+tl::expected<std::vector<MarkdownItem>, LineError> markdown_items(
+    std::string_view text, std::vector<MarkdownItem>* other_lines = nullptr);
 
 }  // namespace signalbox

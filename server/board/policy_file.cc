@@ -27,6 +27,12 @@ tl::unexpected<LineError> refuse(std::size_t line, std::string message) {
   return tl::unexpected(LineError{line, std::move(message)});
 }
 
+void warn(std::vector<LineError>* warnings, LineError warning) {
+  if (warnings != nullptr && warnings->size() < policy_warnings_max) {
+    warnings->push_back(std::move(warning));
+  }
+}
+
 std::string shown(std::string_view text) {
   return "\"" + shortened(with_replacements(text), shown_text_bytes_max) + "\"";
 }
@@ -216,7 +222,49 @@ Done check_elsewhere(const MarkdownItem& item, const Reading& reading,
   std::string message = std::string(key->name) + " stands " + heading +
                         ", where it doesn't count; move it under " + key->section;
   if (is_permission(*key) && !reading.lines.contains(key)) return refuse(item.line, message);
-  if (warnings != nullptr) warnings->push_back({item.line, std::move(message)});
+  warn(warnings, {item.line, std::move(message)});
+  return {};
+}
+
+// Returns the parts of a line of which none counts, if it may have been meant as a setting: with a
+// colon, an equals sign or a blank before a value; nullopt for prose.
+std::optional<Entry> meant_entry(const MarkdownItem& line) {
+  constexpr std::size_t value_bytes_max = 16;
+  std::string_view text = line.text;
+  while (text.ends_with(',') || text.ends_with(';')) text.remove_suffix(1);
+  std::size_t end = colon_of(text);
+  if (end == std::string_view::npos) end = text.find('=');
+  if (end == std::string_view::npos) end = text.find_last_of(" \t");
+  if (end == std::string_view::npos) return std::nullopt;
+  Entry entry{line.line, std::nullopt, bare(text.substr(0, end)),
+              without_note(text.substr(end + 1))};
+  if (entry.value->empty() || entry.value->size() > value_bytes_max) return std::nullopt;
+  return entry;
+}
+
+// Looks at a line of which nothing is read, although its writer may have meant it: one outside of a
+// list, or an item without box and colon. As in check_elsewhere(), a permission that is off only
+// there is refused, unless the line belongs to a note; a setting that isn't in force is a warning,
+// under a heading of the policy also if its key is misspelt.
+Done check_unread(const MarkdownItem& line, const Reading& reading,
+                  std::vector<LineError>* warnings) {
+  const auto entry = meant_entry(line);
+  if (!entry || line.box == "") return {};
+  const PolicyKey* key = find_policy_key(without_note(entry->key));
+  const bool is_known = key != nullptr;
+  const bool is_assignment = line.text.find_first_of(":=") != std::string::npos;
+  if (!is_known && is_assignment && is_policy_section(line.heading)) {
+    key = nearest_policy_key(entry->key);
+  }
+  if (key == nullptr) return {};
+  Policy meant = reading.policy;
+  if (!set_field(*entry, *key, meant) || meant == reading.policy) return {};
+  std::string message = shown(line.text) +
+                        " isn't in force, since it is no item of a list with a colon; " +
+                        how_to_write(*key) + " under " + key->section;
+  const bool forbids = is_known && is_permission(*key) && !reading.lines.contains(key);
+  if (forbids && !line.is_nested) return refuse(line.line, message);
+  warn(warnings, {line.line, std::move(message)});
   return {};
 }
 
@@ -228,15 +276,19 @@ tl::expected<Policy, LineError> parse_policy_file(std::string_view text,
     return refuse(0, "the file has " + std::to_string(text.size()) + " bytes; at most " +
                          std::to_string(policy_file_bytes_max) + " are read");
   }
-  const auto items = TRY(markdown_items(text));
+  std::vector<MarkdownItem> unread;
+  const auto items = TRY(markdown_items(text, &unread));
   Reading reading;
   for (const MarkdownItem& item : items) {
     if (!is_policy_section(item.heading)) continue;
     const auto entry = TRY(entry_of(item));
-    if (!entry) continue;
+    if (!entry) {
+      if (!item.box) unread.push_back(item);
+      continue;
+    }
     const bool is_known = find_policy_key(without_note(entry->key)) != nullptr;
     if (!is_known && is_notification_section(item.heading)) {
-      if (warnings != nullptr) warnings->push_back(unknown_key(*entry).value());
+      warn(warnings, unknown_key(*entry).value());
       continue;
     }
     TRY(read_entry(*entry, reading));
@@ -244,6 +296,7 @@ tl::expected<Policy, LineError> parse_policy_file(std::string_view text,
   for (const MarkdownItem& item : items) {
     if (!is_policy_section(item.heading)) TRY(check_elsewhere(item, reading, warnings));
   }
+  for (const MarkdownItem& line : unread) TRY(check_unread(line, reading, warnings));
   return reading.policy;
 }
 

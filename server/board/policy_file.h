@@ -16,7 +16,8 @@
 // warning: the file may be written for a board that notifies in other ways ("- [ ]
 // telegramSpawned"). In other sections keys don't count, and there is a warning of one that sets
 // what isn't in force; a permission (processBacklog, retryBlocked, mergeVerified) that is off only
-// there is an error, since what it forbids would happen.
+// there is an error, since what it forbids would happen. So it is with a line that reads as a
+// setting and is no item of a list, or an item without a colon ("max_attempts = 3").
 #pragma once
 
 #include <string_view>
@@ -31,7 +32,8 @@ namespace signalbox {
 
 // Parses `text`, which may be any bytes. Returns the first error; a text of more than
 // policy_file_bytes_max (policy_keys.h) bytes is one.
-// Lines that are ignored, though they look like settings, are appended to `warnings`, if given.
+// Lines that are ignored, though they look like settings, are appended to `warnings`, if given; not
+// more than policy_warnings_max (policy_keys.h) altogether.
 tl::expected<Policy, LineError> parse_policy_file(std::string_view text,
                                                   std::vector<LineError>* warnings = nullptr);
 

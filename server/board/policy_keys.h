@@ -14,6 +14,8 @@
 namespace signalbox {
 
 inline constexpr std::size_t policy_file_bytes_max = 64 * 1024;
+// Lines of one file about which there are warnings.
+inline constexpr std::size_t policy_warnings_max = 32;
 
 inline constexpr std::int64_t policy_agents_max = 1000;
 inline constexpr std::int64_t policy_retry_minutes_max = 7LL * 24 * 60;

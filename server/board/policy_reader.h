@@ -56,7 +56,7 @@ struct PolicyReading {
   std::string text;
   Digest digest;  // SHA-256 of the text
   tl::expected<Policy, LineError> policy = Policy{};
-  std::vector<LineError> warnings;  // lines that were ignored
+  std::vector<LineError> warnings;  // lines that were ignored, at most policy_warnings_max
 };
 
 // Used on threads that may block: changed bare repositories are read with git()
