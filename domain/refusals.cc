@@ -129,7 +129,7 @@ Decided<void> require_not_empty(const char* field, const std::string& text, std:
 
 Decided<void> require_name(const char* field, const std::string& text, std::size_t bytes_max) {
   TRY(require_not_empty(field, text, bytes_max));
-  if (!is_blank(text)) return {};
+  if (!shows_nothing(text)) return {};
   return reject(ErrorCode::INVALID_PARAMS,
                 std::string(field) + " must not be only blanks: say in words what it is",
                 {{"field", std::string(field)}});

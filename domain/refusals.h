@@ -52,8 +52,9 @@ Decided<void> require_at_most(const char* field, const std::string& text, std::s
 // INVALID_PARAMS if `text` is empty, LIMIT_EXCEEDED if it is longer than `bytes_max`.
 Decided<void> require_not_empty(const char* field, const std::string& text, std::size_t bytes_max);
 
-// Checks require_not_empty(); INVALID_PARAMS also for a text of only blanks (is_blank()), which is
-// what becomes of a script's variable that has none. For each text that somebody has to give.
+// Checks require_not_empty(); INVALID_PARAMS also for a text of only blanks (shows_nothing()),
+// which is what becomes of a script's variable that has none. For each text that somebody has to
+// give.
 Decided<void> require_name(const char* field, const std::string& text, std::size_t bytes_max);
 
 // Checks require_name(); INVALID_PARAMS also for control characters, which would garble output for

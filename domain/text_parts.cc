@@ -22,7 +22,7 @@ std::string_view trimmed(std::string_view text, std::string_view around) {
   return text.substr(first, text.find_last_not_of(around) - first + 1);
 }
 
-bool is_blank(std::string_view text) {
+bool shows_nothing(std::string_view text) {
   constexpr std::string_view narrow_blanks = " \t\r\n\v\f";
   while (!text.empty()) {
     if (narrow_blanks.find(text.front()) != std::string_view::npos) {

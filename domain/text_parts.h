@@ -13,7 +13,7 @@ std::string_view trimmed(std::string_view text, std::string_view around = " \t\r
 
 // Returns whether `text` has nothing but what shows as nothing: it is empty, or made of blanks,
 // tabs, line breaks, and Unicode's spaces (with those of no width). `text` is UTF-8.
-bool is_blank(std::string_view text);
+bool shows_nothing(std::string_view text);
 
 // Returns `text` with the letters A to Z in lower case, whatever the locale is.
 std::string lower_case(std::string_view text);

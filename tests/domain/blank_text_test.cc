@@ -76,10 +76,10 @@ TEST_F(BlankText, OfWhatIsThereIsLookedFor) {
 TEST(IsBlank, OfEverySpace) {
   for (const char* blank :
        {"", " ", "\t \r\n\v\f", "\u00A0", "\u3000\u2003 ", "\uFEFF\u200B", "\u2028"}) {
-    EXPECT_TRUE(is_blank(blank)) << '"' << blank << '"';
+    EXPECT_TRUE(shows_nothing(blank)) << '"' << blank << '"';
   }
   for (const char* text : {"a", " . ", "\u3000\u5B57", "-", "\xC2", "\xE2\x80"}) {
-    EXPECT_FALSE(is_blank(text)) << '"' << text << '"';
+    EXPECT_FALSE(shows_nothing(text)) << '"' << text << '"';
   }
 }
 

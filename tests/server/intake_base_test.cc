@@ -196,5 +196,17 @@ TEST_F(IntakeOfARemote, SoIsThatOfEarlierWork) {  // A3
   EXPECT_EQ(run("rev-parse refs/heads/" + branch, repository), commit) << result.result.summary;
 }
 
+// As after a power failure, of a run that nobody tries again: no fetch would succeed any more.
+TEST_F(IntakeOfARemote, AWorktreeThatWasNeverMadeKeepsNoOtherRunBack) {  // A3
+  const Job begun = builtin("intake");
+  begin(begun);
+  const fs::path record = run("rev-parse --absolute-git-dir", workspace_of(begun));
+  write_text(record / "HEAD", std::string(40, '0') + "\n");
+  const std::string merged = push_from_elsewhere("merged.txt");
+  const Job job = intake_from("main");
+  const JobResult result = begin(job);
+  EXPECT_EQ(run("rev-parse HEAD", workspace_of(job)), merged) << result.result.summary;
+}
+
 }  // namespace
 }  // namespace signalbox

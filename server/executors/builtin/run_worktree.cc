@@ -118,10 +118,13 @@ WorkspaceState inspect_workspace(const BuiltinRequest& request) {
 // worktree unfinished all the same.
 void mend_unborn_worktree(const BuiltinRequest& request) {
   const fs::path record = find_worktree_record(request.repository, request.workspace);
-  if (record.empty()) return;
+  if (!record.empty()) (void)mend_unborn_head(record);
+}
+
+bool mend_unborn_head(const fs::path& record) {
   const auto head = read_regular_file(record / "HEAD", limits::name_bytes_max);
-  if (!head || head->find_first_not_of("0\n") != std::string::npos) return;
-  (void)write_file_atomically(record / "HEAD", "ref: refs/heads/signalbox/unborn\n");
+  if (!head || head->find_first_not_of("0\n") != std::string::npos) return false;
+  return write_file_atomically(record / "HEAD", "ref: refs/heads/signalbox/unborn\n").has_value();
 }
 
 // Only the run's own record goes: with that of another run, whose disk isn't mounted or whose

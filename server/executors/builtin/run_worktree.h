@@ -26,6 +26,8 @@ WorkspaceState inspect_workspace(const BuiltinRequest& request);
 // Gives git's record of a worktree at the workspace's path a HEAD that git can read, if git was
 // killed while it made that worktree. Until then every fetch in the repository fails.
 void mend_unborn_worktree(const BuiltinRequest& request);
+// The same for git's record of any worktree, which nobody is making. Returns whether it was so.
+bool mend_unborn_head(const std::filesystem::path& record);
 
 // Clears the workspace's path: what is there is renamed to workspace.set-aside-N, and removed only
 // if it is unfinished; git's record of the run's own worktree there goes. Errors: STORAGE_FAILED
