@@ -15,7 +15,7 @@ class LateCompletion : public CliTest {
   // completion.
   json::object lose_a_lease() {
     const std::string id = start_run_of(
-        "name = \"late\"\n[[station]]\nname = \"work\"\nretry = { backoff = \"24h\" }\n", "g");
+        "name = \"late\"\n[[station]]\nname = \"work\"\nretry = { backoff = \"1h\" }\n", "g");
     const auto claimed =
         rpc("station.claim", {{"worker", "w"}, {"run_id", id}, {"lease_ms", 10}}).at("claim");
     await([&] { return events(id, "StationAttemptFailed").size() == 1; });
