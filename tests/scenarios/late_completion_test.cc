@@ -58,7 +58,8 @@ TEST_F(LateCompletion, IsRefusedAndItsUsageIsOnTheBillOnce) {  // A5, P4, O3, R7
   const json::object usage = rpc("report.get", {}).at("usage").as_object();
   EXPECT_EQ(usage.at("cost_microusd").to_number<int>(), 250'000);
   int spans = 0;
-  for (const json::value& span : rpc("run.trace", {{"run_id", id}}).at("spans").as_array()) {
+  const json::object trace = rpc("run.trace", {{"run_id", id}});
+  for (const json::value& span : trace.at("spans").as_array()) {
     const json::object& attributes = span.at("attributes").as_object();
     if (!attributes.contains("signalbox.usage.tokens")) continue;
     ++spans;
