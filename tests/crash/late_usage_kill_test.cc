@@ -108,7 +108,7 @@ class LateUsageKills : public ServerTest {
          {"pipeline",
           {{"name", "p"},
            {"station",
-            json::array{{{"name", "a"}, {"retry", {{"max_retries", 3}, {"backoff", "24h"}}}}}}}}});
+            json::array{{{"name", "a"}, {"retry", {{"max_retries", 3}, {"backoff", "1h"}}}}}}}}});
     const json::value claim =
         call("station.claim", {{"worker", "w"}, {"run_id", run_}, {"lease_ms", 10}}).at("claim");
     ASSERT_TRUE(claim.is_object());

@@ -35,7 +35,7 @@ class CellLateUsage : public CellTest {
          {"pipeline",
           {{"name", "w"},
            {"station", json::array{{{"name", "work"},
-                                    {"retry", {{"max_retries", 3}, {"backoff", "24h"}}}}}}}}});
+                                    {"retry", {{"max_retries", 3}, {"backoff", "1h"}}}}}}}}});
     const std::string id = text_at(started, "run_id");
     const auto claimed =
         a_.rpc("station.claim", {{"worker", "w"}, {"run_id", id}, {"lease_ms", 10}});

@@ -15,7 +15,7 @@ class LateCompletion : public CliTest {
   // completion.
   json::object lose_a_lease() {
     const std::string id = start_run_of(
-        "name = \"late\"\n[[station]]\nname = \"work\"\nretry = { backoff = \"24h\" }\n", "g");
+        "name = \"late\"\n[[station]]\nname = \"work\"\nretry = { backoff = \"1h\" }\n", "g");
     const auto claimed =
         rpc("station.claim", {{"worker", "w"}, {"run_id", id}, {"lease_ms", 10}}).at("claim");
     await([&] { return events(id, "StationAttemptFailed").size() == 1; });
@@ -58,7 +58,8 @@ TEST_F(LateCompletion, IsRefusedAndItsUsageIsOnTheBillOnce) {  // A5, P4, O3, R7
   const json::object usage = rpc("report.get", {}).at("usage").as_object();
   EXPECT_EQ(usage.at("cost_microusd").to_number<int>(), 250'000);
   int spans = 0;
-  for (const json::value& span : rpc("run.trace", {{"run_id", id}}).at("spans").as_array()) {
+  const json::object trace = rpc("run.trace", {{"run_id", id}});
+  for (const json::value& span : trace.at("spans").as_array()) {
     const json::object& attributes = span.at("attributes").as_object();
     if (!attributes.contains("signalbox.usage.tokens")) continue;
     ++spans;
