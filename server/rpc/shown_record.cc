@@ -4,6 +4,7 @@
 
 #include "server/rpc/record_json.h"
 #include "server/rpc/responder.h"
+#include "server/text/described_text.h"
 
 namespace signalbox {
 namespace {
@@ -37,7 +38,7 @@ void ShownRecord::append_params(std::string& text, RecordForm form, std::string_
   text += header();
   if (!form.is_summary) text.append(R"(,"data":)").append(data(form.hides_tokens));
   text += R"(,"subscription":)";
-  text += json::serialize(json::value(subscription));
+  append_json_string(text, subscription);
   text += '}';
 }
 

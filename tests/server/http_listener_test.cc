@@ -130,27 +130,42 @@ TEST(HttpListener, AnEventStreamWithNothingToSayBeats) {
   EXPECT_TRUE(client.closed_by_server()) << "the server stops";
 }
 
+// Publishes so many events in one commit.
+void publish(HttpSite& site, std::size_t count) {
+  site.on_thread([&] {
+    Commit commit;
+    for (std::size_t index = 0; index < count; ++index) {
+      Record record;
+      record.position = site.rpc.log.tail() + 1 + index;
+      record.event = ServerStarted{};
+      commit.push_back(record);
+    }
+    const std::vector<Commit> batch{commit};
+    EXPECT_EQ(site.rpc.log.append(site.rpc.log.tail(), batch).status, AppendStatus::ok);
+    site.rpc.feed.publish(batch);
+    return 0;
+  });
+}
+
 // Publishes far more events than a subscriber may fall behind, in batches of growing size.
 void publish_many(HttpSite& site) {
-  const auto publish = [&site](std::size_t count) {
-    return site.on_thread([&] {
-      Commit commit;
-      for (std::size_t index = 0; index < count; ++index) {
-        Record record;
-        record.position = site.rpc.log.tail() + 1 + index;
-        record.event = ServerStarted{};
-        commit.push_back(record);
-      }
-      const std::vector<Commit> batch{commit};
-      EXPECT_EQ(site.rpc.log.append(site.rpc.log.tail(), batch).status, AppendStatus::ok);
-      site.rpc.feed.publish(batch);
-      return 0;
-    });
-  };
   // First more than the kernel's and the queue's buffers hold, then more events than a subscriber
   // may fall behind, and then some.
-  for (std::size_t sent = 0; sent < 10; ++sent) publish(1000);
-  for (std::size_t sent = 0; sent < 13; ++sent) publish(10'000);
+  for (std::size_t sent = 0; sent < 10; ++sent) publish(site, 1000);
+  for (std::size_t sent = 0; sent < 13; ++sent) publish(site, 10'000);
+}
+
+// What waits for the next write to a screen comes without another event after it.
+TEST(HttpListener, AScreenGetsWhatComesFastToTheEnd) {  // C6
+  HttpSite site;
+  HttpClient client = site.client();
+  client.send(client.text("GET", "/v1/events?per_second_max=1000&fields=summary"));
+  client.read_until("retry: 1000\nid: 0\n\n");
+  for (Position next = 1; next <= 50; ++next) publish(site, 1);
+  for (Position next = 1; next <= 50; ++next) {
+    const std::string event = client.read_until("\n\n");
+    EXPECT_TRUE(event.starts_with("id: " + std::to_string(next) + "\n")) << event;
+  }
 }
 
 // A client that reads afterwards gets every event up to where it was dropped, then `lagged`, then

@@ -18,6 +18,7 @@
 #include "server/transport/http/host_rule.h"
 #include "server/transport/http/http_header.h"
 #include "server/transport/http/problem.h"
+#include "server/transport/http/record_rate.h"
 #include "server/transport/http/route_views.h"
 #include "server/transport/http/sse_stream.h"
 #include "server/transport/http/target.h"
@@ -174,6 +175,29 @@ TEST(HttpEvents, AreAsAClientAsksForThem) {  // O5
   const json::object broadcast{{"data", 1}};
   EXPECT_EQ(sse_event("heartbeat.tick", broadcast, false, summary),
             "event: heartbeat.tick\ndata: {\"data\":1}\n\n");
+}
+
+// A screen is sent what comes at its rate, nothing of a flood, and soon after one all again.
+TEST(HttpEvents, OfAFloodAScreenIsSentNone) {  // C6
+  RecordRate rate(1000);
+  RecordRate::Clock::time_point now{std::chrono::hours(1)};
+  // Returns how many are sent of those that come in a second, 10 at a time.
+  const auto sent_of = [&](std::size_t per_second) {
+    std::size_t sent = 0;
+    for (std::size_t come = 0; come < per_second; come += 10) {
+      now += std::chrono::nanoseconds(10'000'000'000 / per_second);
+      if (rate.takes(10, now)) sent += 10;
+    }
+    return sent;
+  };
+  EXPECT_EQ(sent_of(900), 900U);
+  EXPECT_LE(sent_of(20'000), 300U) << "what fits at once";
+  EXPECT_EQ(sent_of(20'000), 0U) << "the flood goes on";
+  EXPECT_GE(sent_of(100), 60U) << "it is over, and said to be in a quarter of a second";
+  EXPECT_EQ(sent_of(900), 900U);
+  EXPECT_FALSE(rate.takes(5000, now)) << "a whole backlog";
+  now += std::chrono::milliseconds(300);
+  EXPECT_TRUE(rate.takes(10, now));
 }
 
 // Its text is made once, and is what a program would have made of its object each time.

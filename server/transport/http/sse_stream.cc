@@ -25,6 +25,12 @@ namespace json = boost::json;
 constexpr std::chrono::seconds stream_close_grace{5};
 // How long a client waits at most until it hears of events that were skipped.
 constexpr std::chrono::milliseconds skipped_told_after{250};
+// Between two writes to a screen, which shows one picture or two in that time: of events that come
+// fast, a write has several.
+constexpr std::chrono::milliseconds screen_write_interval{25};
+// What a stream keeps of its queue's memory while events come: with none it would grow anew, and be
+// copied as often, for each write.
+constexpr std::size_t kept_queue_bytes_max = 16 * 1024;
 constexpr std::string_view heartbeat = ": heartbeat\n\n";
 
 // Sets `flag` if the param has the value `yes`; its other value is the default.
@@ -145,6 +151,8 @@ SseStream::SseStream(std::shared_ptr<HttpSession> session, SseForm form)
     : session_(std::move(session)),
       form_(form),
       timer_(session_->socket().get_executor()),
+      rate_(form.per_second_max),
+      write_timer_(session_->socket().get_executor()),
       skipped_timer_(session_->socket().get_executor()) {}
 
 void SseStream::answer(std::string line, std::size_t) {
@@ -172,16 +180,9 @@ void SseStream::notify_record(const RecordNotice& notice) {
 
 bool SseStream::takes_records(std::size_t count, Position first, Position last) {
   if (form_.per_second_max == 0) return true;
-  const auto now = std::chrono::steady_clock::now();
-  if (now - second_began_ >= std::chrono::seconds(1)) {
-    second_began_ = now;
-    sent_in_second_ = 0;
-  }
+  const bool is_taken = rate_.takes(count, std::chrono::steady_clock::now());
   // Once some are skipped, all are until the client is told.
-  if (skipped_from_ == 0 && sent_in_second_ + count <= form_.per_second_max) {
-    sent_in_second_ += count;
-    return true;
-  }
+  if (is_taken && skipped_from_ == 0) return true;
   skipped_to_ = last;
   if (skipped_from_ != 0) return false;
   skipped_from_ = first;
@@ -203,13 +204,27 @@ void SseStream::tell_skipped() {
       true);
 }
 
-// The events of one commit arrive one by one; one deferred write sends them together.
 void SseStream::queue(std::string_view text) {
   out_ += text;
   if (outgoing_bytes() > small_answer_bytes_max) session_->place().set_output(out_.size(), false);
-  if (write_scheduled_ || writing_) return;
+  if (!write_scheduled_ && !writing_) schedule_write();
+}
+
+// The events of one commit arrive one by one; one deferred write sends them together, and to a
+// screen those of several commits.
+void SseStream::schedule_write() {
   write_scheduled_ = true;
-  asio::post(session_->socket().get_executor(), [self = shared_from_this()] {
+  const auto due = written_at_ + screen_write_interval;
+  if (form_.per_second_max == 0 || due <= std::chrono::steady_clock::now()) {
+    return asio::post(session_->socket().get_executor(), [self = shared_from_this()] {
+      self->write_scheduled_ = false;
+      self->write();
+    });
+  }
+  write_timer_.expires_at(due);
+  write_timer_.async_wait([weak = weak_from_this()](const boost::system::error_code& stopped) {
+    const auto self = weak.lock();
+    if (!self || stopped) return;
     self->write_scheduled_ = false;
     self->write();
   });
@@ -221,6 +236,7 @@ void SseStream::write() {
     if (closing_) session_->close();
     return;
   }
+  written_at_ = std::chrono::steady_clock::now();
   boost::system::error_code error;
   const std::size_t bytes = session_->socket().send(
       asio::buffer(out_.data() + written_, outgoing_bytes()), MSG_NOSIGNAL, error);
@@ -246,7 +262,7 @@ void SseStream::write() {
 
 void SseStream::on_drained_now() {
   out_.clear();
-  out_.shrink_to_fit();
+  if (out_.capacity() > kept_queue_bytes_max) out_.shrink_to_fit();
   written_ = 0;
   session_->place().set_output(0, false);
   for (const auto& action : std::exchange(drained_, {})) action();
@@ -258,7 +274,10 @@ void SseStream::schedule_heartbeat() {
   timer_.async_wait([weak = weak_from_this()](const boost::system::error_code& stopped) {
     const auto self = weak.lock();
     if (!self || stopped || self->closed() || self->closing_) return;
-    if (self->outgoing_bytes() == 0) self->queue(heartbeat);
+    if (self->outgoing_bytes() == 0) {
+      self->out_.shrink_to_fit();
+      self->queue(heartbeat);
+    }
     self->schedule_heartbeat();
   });
 }
@@ -280,6 +299,7 @@ void SseStream::on_end() {
   }
   timer_.cancel();
   skipped_timer_.cancel();
+  write_timer_.cancel();
   out_.clear();
   written_ = 0;
   drained_.clear();

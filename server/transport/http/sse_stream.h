@@ -16,6 +16,7 @@
 
 #include "domain/error.h"
 #include "server/transport/http/http_session.h"
+#include "server/transport/http/record_rate.h"
 #include "server/transport/http/target.h"
 
 namespace signalbox {
@@ -26,8 +27,8 @@ struct SseForm {
   // is `event` in their data.
   bool is_message = false;
   bool is_summary = false;  // events of the log have no `data` in theirs
-  // For a screen, on which nobody reads more: of what comes in a second beyond so many events, the
-  // client is told where it is in the log. 0: everything is sent.
+  // For a screen, on which nobody reads more: while more events than so many come in a second, the
+  // client is only told where it is in the log. 0: everything is sent.
   std::uint32_t per_second_max = 0;
 };
 
@@ -78,6 +79,7 @@ class SseStream final : public Peer,
 
  private:
   void queue(std::string_view text);
+  void schedule_write();
   void write();
   void on_drained_now();
   void schedule_heartbeat();
@@ -95,8 +97,9 @@ class SseStream final : public Peer,
   bool closing_ = false;
 
   // Of a form with per_second_max:
-  std::chrono::steady_clock::time_point second_began_{};
-  std::size_t sent_in_second_ = 0;
+  RecordRate rate_;
+  std::chrono::steady_clock::time_point written_at_{};
+  boost::asio::steady_timer write_timer_;
   Position skipped_from_ = 0;  // 0: nothing that the client doesn't know of
   Position skipped_to_ = 0;
   boost::asio::steady_timer skipped_timer_;  // until the client is told
