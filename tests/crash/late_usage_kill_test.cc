@@ -26,7 +26,7 @@ namespace fs = std::filesystem;
 namespace json = boost::json;
 
 // Upper bound on the calls of one kind from the start until the answer; no sweep comes near it.
-constexpr int calls_max = 40;
+constexpr int moments_max = 40;
 
 class LateUsageKills : public ServerTest {
  protected:
@@ -50,7 +50,7 @@ class LateUsageKills : public ServerTest {
       bool was_killed = true;
       for (int number = 1; was_killed; ++number) {
         SCOPED_TRACE(std::string(call) + " " + std::to_string(number));
-        ASSERT_LT(number, calls_max) << "the kill never came after the answer";
+        ASSERT_LT(number, moments_max) << "the kill never came after the answer";
         restore();
         ASSERT_TRUE(
             launch_with_wal_fault(server_, log, call, "signal=KILL", std::to_string(number)));

@@ -107,7 +107,8 @@ class BoardFixture {
        clock_,
        ids_,
        {at_once, at_once},
-       std::make_shared<GitBoardFiles>(directory_ / "runs"),
+       std::make_shared<GitBoardFiles>(directory_ / "runs",
+                                       [](const std::string&) { return false; }),
        [](Position, const std::set<std::string>& runs)
            -> tl::expected<std::set<std::string>, std::string> { return runs; },
        // No card of the fixture has a run whose push failed.
