@@ -56,8 +56,7 @@ std::string text_of(TakeoverWatch::Cause cause, const CellState& state) {
     case TakeoverWatch::Cause::crashed:
       return "the connection of " + holder + " has ended";
     case TakeoverWatch::Cause::silent:
-      return holder + " was silent for " + std::to_string(limits::cell_silence_ms_max) +
-             " ms";
+      return holder + " was silent for " + std::to_string(limits::cell_silence_ms_max) + " ms";
   }
   return {};
 }
