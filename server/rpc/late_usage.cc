@@ -110,9 +110,15 @@ Decided<LateUsageOutcome> record_found(Api& api, const FoundAttempt& found, cons
 
 void read_and_record(Api& api, const std::shared_ptr<const LateUsage>& late, const Then& then,
                      int reads_left) {
+  const Position position = api.engine.world().position;
   api.projector.query(
-      api.engine.world().position,
-      [&api, late, then, reads_left](const RunIndex& index) {
+      position,
+      [&api, late, then, reads_left, position](const RunIndex& index) {
+        // The log was away, or the world was rolled back (Projector::roll_back()).
+        if (index.applied() < position) {
+          return api.post(
+              [&api, late, then, reads_left] { read_and_record(api, late, then, reads_left); });
+        }
         auto found = read_attempt(api.log, index, *late);
         api.post([&api, late, then, reads_left, found = std::move(found)] {
           const bool is_outdated =

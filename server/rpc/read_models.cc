@@ -1,5 +1,6 @@
 #include "server/rpc/read_models.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "server/engine/engine.h"
@@ -7,16 +8,25 @@
 
 namespace signalbox {
 
+bool refuse_stuck(const Api& api, const Responder& responder, Position position) {
+  if (!api.engine.is_stuck() || position <= api.engine.durable_position()) return false;
+  responder.refuse_at_once(api.engine.unproved_refusal());
+  return true;
+}
+
 void query_read_models(Api& api, const Responder& responder, Position position,
                        std::function<std::function<void()>(const RunIndex& index)> query) {
-  // What waits for a log that is away may never come to the read models.
-  if (api.engine.is_stuck() && position > api.engine.durable_position()) {
-    return responder.reject(api.engine.unproved_refusal());
-  }
+  if (refuse_stuck(api, responder, position)) return;
   api.projector.query(
       position,
-      [&api, responder, position, query = std::move(query)](const RunIndex& index) {
+      [&api, responder, position, query](const RunIndex& index) {
         const bool is_short = index.applied() < position;
+        if (is_short && !responder.asks()) {  // a command decides on all that the world has
+          return api.post([&api, responder, position, query] {
+            query_read_models(api, responder, std::min(position, api.engine.world().position),
+                              query);
+          });
+        }
         api.post([responder, is_short, answer = query(index)] {
           if (is_short && responder.may_be_old()) return responder.ask_again();
           answer();

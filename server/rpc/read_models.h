@@ -53,4 +53,8 @@ inline tl::unexpected<Rejection> unreadable(const StoreError& error) {
   return reject(ErrorCode::STORAGE_DAMAGED, error.message, {}, {"signalbox replay --verify"});
 }
 
+// Refuses a request at once that would wait until the read models have `position`, if that waits
+// for a log that is away, and may never be in it. Returns whether it did.
+bool refuse_stuck(const Api& api, const Responder& responder, Position position);
+
 }  // namespace signalbox

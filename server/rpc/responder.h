@@ -43,6 +43,8 @@ class Responder {
     ask_again_ = std::make_shared<const std::function<void()>>(std::move(ask_again));
   }
 
+  // Returns whether this is the answer to a query.
+  [[nodiscard]] bool asks() const { return ask_again_ != nullptr; }
   // Returns whether this is a query that what was read for it may be too old for: the log was away
   // since it came, and nobody waited for what that may never have (Projector::roll_back()).
   [[nodiscard]] bool may_be_old() const {

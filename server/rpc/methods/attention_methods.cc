@@ -11,6 +11,7 @@
 #include "server/rpc/methods/attention_views.h"
 #include "server/rpc/methods/families.h"
 #include "server/rpc/page_limit.h"
+#include "server/rpc/read_models.h"
 #include "server/text/described_json.h"
 
 namespace signalbox {
@@ -29,6 +30,7 @@ BOOST_DESCRIBE_STRUCT(ListAttention, (), (kinds, limit, cursor))
 void answer_attention(Api& api, const Responder& responder, const AttentionQuestion& question,
                       const ServiceSources& sources) {
   const Position position = api.engine.world().position;
+  if (refuse_stuck(api, responder, position)) return;
   const auto moment =
       std::make_shared<const AttentionMoment>(attention_moment(api, sources, question));
   api.projector.query(

@@ -25,6 +25,7 @@
 #include "server/rpc/methods/families.h"
 #include "server/rpc/methods/report_period.h"
 #include "server/rpc/page_limit.h"
+#include "server/rpc/read_models.h"
 #include "server/text/described_json.h"
 #include "server/text/time_text.h"
 #include "store/event_log.h"
@@ -300,6 +301,7 @@ void answer_report(Api& api, const Responder& responder, const ReportQuestion& q
                    const ReportContext& parts) {
   const auto moment =
       std::make_shared<const ReportMoment>(report_moment(api, parts->service, question));
+  if (refuse_stuck(api, responder, moment->position)) return;
   api.projector.query(
       moment->position,
       [&api, responder, question, parts, moment](const RunIndex& index) {
