@@ -111,6 +111,9 @@ TEST_F(CellAway, LosesNothingWhileTheDiskOfTheDatabaseIsFull) {  // K3
   });
   await_trouble(a_, "free space on the database's disk");
   is_full = true;
+  // Until then a command is taken, and waits with the others.
+  EXPECT_TRUE(eventually([&] { return a_.rpc("cell.get").at("waiting_append").is_object(); }))
+      << a_.server().messages();
   Output refused;
   EXPECT_TRUE(eventually([&] {
     refused = a_.ask({"rpc", "run.start", R"({"goal":"refused"})"});
