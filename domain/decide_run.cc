@@ -309,7 +309,9 @@ Decided<NewEvents> decide(const World& world, const ConfirmCancel& command, cons
 Decided<NewEvents> decide(const World& world, const NoteLateUsage& command, const Now&) {
   TRY(validate(command.usage));
   if (command.usage == Usage{}) return NewEvents{};
-  TRY(require_latest_usage(world, command.run_id, command.read_at));
+  if (may_lack_usage(world, command.run_id, command.read_at)) {
+    return tl::unexpected(usage_outdated(command.run_id));
+  }
   const Run* run = world.find_run(command.run_id);
   if (run != nullptr && run->attempt && run->attempt->token == command.token) return NewEvents{};
   const Stream stream = Stream::run(command.run_id);

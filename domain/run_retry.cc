@@ -128,11 +128,23 @@ Rejection run_not_failed(const RunId& id, RunStatus status) {
   return rejection;
 }
 
+bool may_lack_usage(const World& world, const RunId& run_id, Position read_at) {
+  if (world.late_usage.is_newer(run_id, read_at)) return true;
+  if (const Run* run = world.find_run(run_id)) return run->changed_at > read_at;
+  const EndedRun* const ended = world.ended_runs.find(run_id);
+  return ended != nullptr && ended->ended_at > read_at;
+}
+
+Rejection usage_outdated(const RunId& run_id) {
+  return {ErrorCode::OVERLOADED,
+          "what an attempt has used up was recorded a moment ago: repeat the command",
+          {{"run_id", to_string(run_id)}},
+          {"signalbox run get " + to_string(run_id)}};
+}
+
 Decided<void> require_latest_usage(const World& world, const RunId& run_id, Position read_at) {
   if (!world.late_usage.is_newer(run_id, read_at)) return {};
-  return reject(ErrorCode::OVERLOADED,
-                "what an attempt has used up was recorded a moment ago: repeat the command",
-                {{"run_id", to_string(run_id)}}, {"signalbox run get " + to_string(run_id)});
+  return tl::unexpected(usage_outdated(run_id));
 }
 
 std::unique_ptr<Run> retried_run(const Record& record, const RunRetried& event,

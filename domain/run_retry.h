@@ -28,6 +28,13 @@ struct RetryOptions {
 // its RunFailed at `failed_at`.
 NewEvents reopen(const World& world, const Run& failed, Position failed_at, RetryOptions options);
 
+// Returns whether the records of `run_id`, read when the log was at `read_at`, may lack what an
+// attempt has used up: the run has changed or ended since, or it was told late.
+[[nodiscard]] bool may_lack_usage(const World& world, const RunId& run_id, Position read_at);
+
+// Returns OVERLOADED, for what was decided on such records: they are to be read again.
+[[nodiscard]] Rejection usage_outdated(const RunId& run_id);
+
 // Checks what was read of the records of `run_id` when the log was at `read_at`. OVERLOADED if the
 // usage of an attempt may have been told late since then: the records lack it, and are to be read
 // again.

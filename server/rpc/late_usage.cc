@@ -8,6 +8,7 @@
 
 #include <boost/describe/enum_to_string.hpp>
 
+#include "domain/run_retry.h"
 #include "domain/try.h"
 #include "projections/run_history.h"
 #include "projections/run_index.h"
@@ -123,7 +124,7 @@ void read_and_record(Api& api, const std::shared_ptr<const LateUsage>& late, con
         api.post([&api, late, then, reads_left, found = std::move(found)] {
           const bool is_outdated =
               found && found->note &&
-              api.engine.world().late_usage.is_newer(late->run_id, found->note->read_at);
+              may_lack_usage(api.engine.world(), late->run_id, found->note->read_at);
           if (is_outdated && reads_left > 0) {
             return read_and_record(api, late, then, reads_left - 1);
           }

@@ -121,6 +121,23 @@ TEST_F(LateUsageTest, IsReadAgainAfterThatOfAnother) {  // counted twice otherwi
   EXPECT_EQ(the_run().used, (Usage{5, 6, 7}));
 }
 
+// Its usage came with its end, which the records lack that were read before.
+TEST_F(LateUsageTest, IsReadAgainAfterTheEndOfTheAttempt) {  // A5: counted twice otherwise
+  given({started_with({}), claimed("a")});
+  const NoteLateUsage read_before = told({5, 6, 7});
+  CompleteStation failed = end_of("a", 2, Outcome::failed);
+  failed.error_class = ErrorClass::transient;
+  failed.usage = Usage{5, 6, 7};
+  when(failed);
+  then_names({"StationUsageReported", "StationAttemptFailed"});
+  when(read_before);
+  then_rejected(ErrorCode::OVERLOADED);
+  when(CancelRun{run, {}});
+  ASSERT_EQ(world.find_run(run), nullptr);
+  when(read_before);
+  then_rejected(ErrorCode::OVERLOADED);
+}
+
 TEST_F(LateUsageTest, CountsForTheRetryOfItsRun) {  // A5, S11
   std::vector<Event> past{started_with({0, 0, 10})};
   for (const Event& event : failed_for_good()) past.push_back(event);
