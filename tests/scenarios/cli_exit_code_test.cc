@@ -263,7 +263,7 @@ TEST(CliWithoutServer, HelpNamesValuesAndNotTheParsersTypes) {  // O6
                                                 {"lock", "exec"},
                                                 {"tick", "begin"}}) {
     const std::string page = help(words);
-    for (const char* type : {" UINT", " INT", " FLOAT", "TEXT:", " in ["}) {
+    for (const char* type : {" UINT", " INT ", " FLOAT", "TEXT:", " in ["}) {
       EXPECT_EQ(page.find(type), std::string::npos) << type << "\n" << page;
     }
   }
