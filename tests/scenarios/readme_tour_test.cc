@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <cstdlib>
 #include <fstream>
-#include <ratio>
 #include <string>
 #include <utility>
 #include <vector>
@@ -63,15 +62,22 @@ void rewrite_chapter(const std::string& document, const std::string& title,
   std::ofstream(document_path(document), std::ios::binary) << text;
 }
 
+// Returns how many due times the service's own loops have had: the heartbeat's and the prune's
+// every ten minutes, the synthesizer's at 19 and 39 minutes past the hour, all in UTC.
+std::int64_t due_times_until(std::chrono::system_clock::time_point now) {
+  const auto minutes = std::chrono::floor<std::chrono::minutes>(now).time_since_epoch().count();
+  const auto minute = minutes % 60;
+  return minutes / 60 * 8 + minute / 10 + (minute >= 19 ? 1 : 0) + (minute >= 39 ? 1 : 0);
+}
+
 // Pastes the blocks while the service's own loops have no turn: their ticks take positions of the
-// log, which documents show. They have one every ten minutes.
+// log, which documents show.
 PastedResult paste_between_turns(const std::vector<PastedBlock>& blocks) {
-  using Turns = std::chrono::duration<std::int64_t, std::ratio<600>>;
-  const auto turn = [] { return std::chrono::floor<Turns>(std::chrono::system_clock::now()); };
+  const auto passed = [] { return due_times_until(std::chrono::system_clock::now()); };
   for (;;) {
-    const auto before = turn();
+    const auto before = passed();
     PastedResult result = paste(blocks);
-    if (turn() == before) return result;
+    if (passed() == before) return result;
   }
 }
 
