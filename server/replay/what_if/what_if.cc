@@ -2,31 +2,27 @@
 
 #include <algorithm>
 #include <limits>
-#include <map>
 #include <memory>
 #include <string>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
-#include "domain/evolve.h"
 #include "domain/nanoseconds.h"
 #include "domain/service_loops.h"
 #include "server/board/board_loops.h"
 #include "server/engine/timers.h"
 #include "server/replay/what_if/attempt_pool.h"
 #include "server/replay/what_if/simulated_jobs.h"
+#include "server/replay/what_if/simulated_people.h"
 #include "server/replay/what_if/simulated_repositories.h"
 #include "server/replay/what_if/simulated_time.h"
 #include "server/replay/what_if/simulated_workers.h"
 #include "server/scheduler/station_jobs.h"
-#include "store/codec.h"
 
 namespace signalbox {
 namespace {
 
 constexpr std::int64_t ns_per_day = 24LL * 60 * 60 * ns_per_s;
-const Origin by_a_person{"person", {}, {}};
 
 // Deterministic ids: a counter.
 class CountedIds final : public IdSource {
@@ -77,6 +73,8 @@ class SimulatedService {
         engine_(World{}, time_, hooks()),
         committer_(time_, engine_),
         repositories_(std::make_shared<SimulatedRepositories>(work, policy)),
+        people_({work, policy, engine_, time_, pool_},
+                [this] { board_.trigger_heartbeat("card submitted"); }),
         workers_({engine_, time_, pool_, ids_, policy_, questions_},
                  policy.workers ? *policy.workers : settings.workers, [this] { schedule_turn(); }),
         jobs_(
@@ -109,21 +107,10 @@ class SimulatedService {
  private:
   Engine::Hooks hooks();
   void apply(const Record& record);
-  void plan_work();
-  void arrive(const RecordedRun& recorded);
-  void put(const RecordedProject& recorded);
-  void submit(const RecordedCard& recorded);
-  void on_card_run(const Record& record, const RunId& run, bool merge);
-  void on_card_stopped(const CardId& card);
-  void on_held(const Record& record, const StationHeld& event);
-  void on_failed(const Record& record);
-  void plan_decision(std::int64_t after_ns, Command command);
   void schedule_turn();
   void turn();
   void schedule_alarm();
   [[nodiscard]] bool is_done() const;
-  [[nodiscard]] PipelineDefinition adapted(const PipelineDefinition& pipeline) const;
-  const PipelineDefinition& pipeline_of(const RecordedRun& run);
 
   const RecordedWork& work_;
   const WhatIfPolicy& policy_;
@@ -136,26 +123,14 @@ class SimulatedService {
   Engine engine_;
   InstantCommitter committer_;
   const std::shared_ptr<SimulatedRepositories> repositories_;
-  SimulatedQuestions questions_{
-      engine_, [this](auto after_ns, Command decision) { plan_decision(after_ns, decision); }};
+  SimulatedPeople people_;
+  SimulatedQuestions questions_{engine_, [this](std::int64_t after_ns, Command decision) {
+                                  people_.plan_decision(after_ns, std::move(decision));
+                                }};
   SimulatedWorkers workers_;
   StationJobs jobs_;
   BoardLoops board_;
   ServiceLoops loops_{engine_};
-
-  struct CardProgress {
-    const RecordedCard* recorded = nullptr;
-    std::size_t builds = 0;
-    std::size_t merges = 0;
-    std::size_t unblocked = 0;
-  };
-  std::unordered_map<CardId, CardProgress, UuidHash> cards_;
-  std::map<std::pair<RunId, std::string>, std::size_t> held_;
-  std::unordered_map<RunId, std::size_t, UuidHash> retried_;
-  // Records of runs that will be retried: RetryRun needs the failed run, which is their fold.
-  std::unordered_map<RunId, std::vector<Record>, UuidHash> kept_;
-  std::unordered_map<const PipelineDefinition*, PipelineDefinition> pipelines_;
-  std::size_t planned_inputs_ = 0;  // arrivals and decisions that are still planned
   bool turn_scheduled_ = false;
   std::uint64_t alarm_ = 0;  // number of the latest one; older ones do nothing
   std::uint64_t events_ = 0;
@@ -182,141 +157,7 @@ void SimulatedService::apply(const Record& record) {
   ++events_;
   meter_.apply(record);
   if (settings_.visit) settings_.visit(record);
-  if (const auto kept = kept_.find(record.stream.run_id);
-      kept != kept_.end() && record.stream.kind == StreamKind::run) {
-    kept->second.push_back(record);
-  }
-  if (const auto* started = event_as<CardStarted>(record.event)) {
-    on_card_run(record, started->run_id, false);
-  } else if (const auto* merge = event_as<CardMergeStarted>(record.event)) {
-    on_card_run(record, merge->run_id, true);
-  } else if (event_as<CardBlocked>(record.event) != nullptr ||
-             event_as<CardFailed>(record.event) != nullptr) {
-    on_card_stopped(record.stream.run_id);
-  } else if (const auto* held = event_as<StationHeld>(record.event)) {
-    on_held(record, *held);
-  } else if (event_as<RunFailed>(record.event) != nullptr) {
-    on_failed(record);
-  }
-}
-
-PipelineDefinition SimulatedService::adapted(const PipelineDefinition& pipeline) const {
-  PipelineDefinition definition = policy_.changed(pipeline);
-  for (StationDefinition& station : definition.stations) {
-    if (station.executor != ExecutorKind::deep_work) continue;
-    station.executor = ExecutorKind::process;  // the steps aren't simulated one by one
-    station.command = {"deep_work"};
-    station.deep_work.reset();
-  }
-  return definition;
-}
-
-const PipelineDefinition& SimulatedService::pipeline_of(const RecordedRun& run) {
-  const auto place = pipelines_.find(run.pipeline.get());
-  if (place != pipelines_.end()) return place->second;
-  return pipelines_.emplace(run.pipeline.get(), adapted(*run.pipeline)).first->second;
-}
-
-void SimulatedService::arrive(const RecordedRun& recorded) {
-  --planned_inputs_;
-  pool_.assign(recorded.id, recorded);
-  StartRun start;
-  start.goal = "recorded";
-  start.run_id = recorded.id;
-  start.pipeline = pipeline_of(recorded);
-  start.pipeline_digest = pipeline_digest(*start.pipeline);
-  if (!recorded.project.empty()) start.project = recorded.project;
-  if (!recorded.repository.empty()) start.repository = recorded.repository;
-  if (recorded.budget != Budget{}) start.budget = recorded.budget;
-  if (!policy_.sets_retries()) start.max_retries = recorded.max_retries;
-  if (!recorded.retried_after_ns.empty()) kept_[recorded.id];
-  (void)engine_.begin(by_a_person).apply(start);
-  for (const RecordedIntervention& each : recorded.interventions) {
-    switch (each.kind) {
-      case RecordedIntervention::Kind::cancel:
-        plan_decision(each.after_ns, CancelRun{recorded.id, {}});
-        break;
-      case RecordedIntervention::Kind::pause:
-        plan_decision(each.after_ns, PauseRun{recorded.id, {}});
-        break;
-      case RecordedIntervention::Kind::resume:
-        plan_decision(each.after_ns, ResumeRun{recorded.id, {}, {}, {}, {}});
-        break;
-    }
-  }
-}
-
-// Plans a person's command. The engine rejects it if the simulated run is in another state by then:
-// then there is nothing to decide.
-void SimulatedService::plan_decision(std::int64_t after_ns, Command command) {
-  ++planned_inputs_;
-  time_.after(after_ns, [this, command = std::move(command)] {
-    --planned_inputs_;
-    (void)engine_.begin(by_a_person).apply(command);
-  });
-}
-
-void SimulatedService::put(const RecordedProject& recorded) {
-  PutProject command = recorded.put;
-  if (command.pipeline) command.pipeline = adapted(*command.pipeline);
-  (void)engine_.begin(by_a_person).apply(command);
-}
-
-void SimulatedService::submit(const RecordedCard& recorded) {
-  --planned_inputs_;
-  cards_[recorded.id].recorded = &recorded;
-  SubmitCard command;
-  command.card_id = recorded.id;
-  command.project = recorded.submitted.project;
-  command.title = recorded.submitted.title;
-  command.brief = recorded.submitted.brief;
-  if (!recorded.submitted.key.empty()) command.key = recorded.submitted.key;
-  command.priority = recorded.submitted.priority;
-  (void)engine_.begin(by_a_person).apply(command);
-  board_.trigger_heartbeat("card submitted");
-  for (const RecordedPriority& each : recorded.priorities) {
-    plan_decision(each.after_ns, SetCardPriority{recorded.id, each.priority, {}});
-  }
-  for (const std::int64_t after_ns : recorded.blocked_after_ns)
-    plan_decision(after_ns, BlockCard{recorded.id, "as recorded"});
-}
-
-void SimulatedService::on_card_run(const Record& record, const RunId& run, bool merge) {
-  const auto place = cards_.find(record.stream.run_id);
-  if (place == cards_.end()) return;
-  CardProgress& card = place->second;
-  const std::vector<std::size_t>& recorded = merge ? card.recorded->merges : card.recorded->builds;
-  const std::size_t number = merge ? card.merges++ : card.builds++;
-  if (number < recorded.size()) pool_.assign(run, work_.runs[recorded[number]]);
-}
-
-void SimulatedService::on_card_stopped(const CardId& id) {
-  const auto place = cards_.find(id);
-  if (place == cards_.end()) return;
-  CardProgress& card = place->second;
-  if (card.unblocked >= card.recorded->unblocked_after_ns.size()) return;
-  plan_decision(card.recorded->unblocked_after_ns[card.unblocked++], UnblockCard{id, {}});
-}
-
-void SimulatedService::on_held(const Record& record, const StationHeld& event) {
-  const RunId& run = record.stream.run_id;
-  const auto* decision = pool_.decision(run, event.station, held_[{run, event.station}]++);
-  if (decision == nullptr) return;
-  plan_decision(decision->waited_ns,
-                ResumeRun{run, {}, decision->decision, decision->budget, event.station});
-}
-
-void SimulatedService::on_failed(const Record& record) {
-  const RunId& run = record.stream.run_id;
-  const RecordedRun* recorded = pool_.recorded(run);
-  if (recorded == nullptr || recorded->of_card) return;
-  std::size_t& retried = retried_[run];
-  if (retried >= recorded->retried_after_ns.size()) return;
-  RetryRun command;
-  command.run_id = run;
-  command.failed_at = command.read_at = record.position;
-  command.failed = evolved_failed_run(kept_[run], pipeline_of(*recorded));
-  plan_decision(recorded->retried_after_ns[retried++], std::move(command));
+  people_.apply(record);
 }
 
 void SimulatedService::schedule_turn() {
@@ -348,29 +189,10 @@ void SimulatedService::schedule_alarm() {
   });
 }
 
-void SimulatedService::plan_work() {
-  for (const RecordedProject& project : work_.projects) {
-    time_.at(project.put_ns, [this, &project] { put(project); });
-  }
-  for (const RecordedPause& pause : work_.pauses) {
-    time_.at(pause.at_ns,
-             [this, &pause] { (void)engine_.begin(by_a_person).apply(pause.command); });
-  }
-  for (const RecordedCard& card : work_.cards) {
-    ++planned_inputs_;
-    time_.at(card.submitted_ns, [this, &card] { submit(card); });
-  }
-  for (const RecordedRun& run : work_.runs) {
-    if (run.of_card) continue;
-    ++planned_inputs_;
-    time_.at(run.arrived_ns, [this, &run] { arrive(run); });
-  }
-}
-
 // Returns whether no run is open and no stopped card will be retried.
 bool SimulatedService::is_done() const {
   const World& world = engine_.world();
-  if (planned_inputs_ > 0 || !world.runs.empty()) return false;
+  if (people_.has_plans() || !world.runs.empty()) return false;
   // After the end of the recorded time blocked cards aren't retried: how that ended isn't recorded.
   const bool beyond = time_.wall_ns() >= work_.to_ns;
   return std::ranges::all_of(world.board.cards(), [beyond](const auto& each) {
@@ -383,7 +205,7 @@ bool SimulatedService::is_done() const {
 WhatIf SimulatedService::run() {
   (void)engine_.begin(by_the_service).apply(StartServer{"what-if"});
   loops_.arm();
-  plan_work();
+  people_.plan_work();
   const std::int64_t until_ns = work_.to_ns + 3 * (work_.to_ns - work_.from_ns) + ns_per_day;
   while (!is_done() && time_.step(until_ns)) continue;
   return {meter_.measures(), meter_.over_time(), events_,   pool_.drawn(),
