@@ -15,7 +15,6 @@
 #include "server/platform/service_manager.h"
 #include "server/rpc/responder.h"
 #include "server/scheduler/incarnation.h"
-#include "server/text/printable_text.h"
 #include "server/text/time_text.h"
 #include "server/text/utf8_text.h"
 
@@ -60,27 +59,6 @@ bool Server::listen() {
   return true;
 }
 
-std::vector<std::future<void>> Server::resolve_run_roots() {
-  std::vector<std::future<void>> resolved;
-  for (std::size_t index = 0; index < run_root_rule_->roots().size(); ++index) {
-    const std::string root = run_root_rule_->roots()[index].string();
-    const auto done = std::make_shared<std::promise<void>>();
-    resolved.push_back(done->get_future());
-    Lane lane{
-        .name = "run root " + root, .path = root, .deadline_ms = limits::run_root_read_ms_max};
-    lane.failed = [this, root](LaneFailure) {
-      logger_.warn(
-          "run_roots: {} didn't answer within {} ms; until it does, its links count as directories",
-          root, limits::run_root_read_ms_max);
-    };
-    lanes_.files.run(std::move(lane), [rule = run_root_rule_, index, done] {
-      rule->resolve(index);
-      done->set_value();
-    });
-  }
-  return resolved;
-}
-
 void Server::use_tls(TlsIdentity identity) {
   listener_.use_tls(identity.context);
   certificate_watch_.watch(identity.certificate);
@@ -98,38 +76,6 @@ StatusPart Server::certificate_status() const {
              {"not_after", format_time(certificate.not_after_ns)},
              {"state", name_of(state_of(certificate, clock_.wall_ns()))}};
   };
-}
-
-StatusPart Server::artifact_store_status() const {
-  return [this](boost::json::object& status) {
-    const S3Artifacts* const store = artifacts_.objects();
-    if (store == nullptr) return;
-    boost::json::value& shown = status["artifact_store"];
-    shown = {{"store", config_.artifact_texts.store}, {"trouble", nullptr}};
-    if (const auto trouble = store->trouble()) {
-      shown.as_object()["trouble"] = {{"since", format_time(trouble->since_ns)},
-                                      {"message", trouble->error.message}};
-    }
-  };
-}
-
-JobOwnership Server::job_ownership() const {
-  return {machine_->id, [jobs = config_.data / "jobs"](const std::string& job_id) {
-            std::error_code error;
-            return std::filesystem::exists(jobs / job_id, error);
-          }};
-}
-
-PresentFacts Server::present_facts() const {
-  PresentFacts facts{api_.facts,
-                     incarnation_,
-                     AccessParts::RolesWithoutToken{authentication_.other_user_role(),
-                                                    authentication_.loopback_role()},
-                     api_.run_root_rule,
-                     api_.ownership,
-                     api_.are_files_removed};
-  for (const ScheduledLoop* loop : loops_.all()) facts.server.loops.push_back(loop->name());
-  return facts;
 }
 
 bool Server::begin_incarnation() {
@@ -182,36 +128,7 @@ int Server::run() {
     });
   });
   engine_.set_committer(*committer_);
-  jobs_ = std::make_unique<StationJobs>(
-      engine_, ids_,
-      [this](JobReports reports) {
-        // Subscribers get the last output of a job before its end is reported.
-        reports.finished = [this, finished = std::move(reports.finished)](const Job& job,
-                                                                          const JobResult& result) {
-          agent_logs_.finish(job);
-          job_troubles_.forget(job.id);
-          finished(job, result);
-        };
-        reports.trouble = [this, trouble = std::move(reports.trouble)](const Job& job,
-                                                                       const ExecutorError& error) {
-          // A call is repeated each second: the log has the first of those that fail alike.
-          const bool is_news =
-              job_troubles_.note(job.id, {error.code + ": " + error.message, clock_.wall_ns()});
-          if (is_news) trouble(job, error);
-        };
-        return std::make_unique<JobThreads>(executor_, std::move(reports), lanes_.local_jobs,
-                                            lanes_.remote_jobs);
-      },
-      post_while_serving(),
-      [this](const Job& job, const std::string& text) {
-        log_about(logger_, spdlog::level::warn,
-                  {job.run_id, job.definition.name, job.span_id, job.token},
-                  "job " + job.id + ": " + text);
-      },
-      StationJobs::Settings{job_ownership(), config_.data / "runs", config_.jobs_max,
-                            config_.remote_jobs_max, [this] { return runners_.offers(); },
-                            /*is_forecast=*/false,
-                            [this](const Job& job, const Usage& used) { note_usage(job, used); }});
+  jobs_ = station_jobs();
   projector_.start();
   const bool begun = cell_ != nullptr || begin_serving();
   const auto roots_until = std::chrono::steady_clock::now() +
@@ -306,14 +223,6 @@ void Server::arm_clock_timer() {
   });
 }
 
-void Server::set_job_pauses(std::vector<JobPause> pauses) {
-  if (pauses.empty()) return;
-  lanes_.files.run({.name = "pauses of jobs"},
-                   [jobs = config_.data / "jobs", pauses = std::move(pauses)] {
-                     for (const JobPause& pause : pauses) set_job_pause(jobs, pause);
-                   });
-}
-
 World Server::roll_back(const std::string& why) {
   logger_.error("no space for the log: {}; reads continue, writes are refused", why);
   auto world = fold_log(log_, config_.data);
@@ -342,35 +251,6 @@ void Server::resume_writes() {
   take_former_decisions();
   arm();
   schedule_turn();
-}
-
-void Server::log_file_retention(const FileRetentionReport& report) {
-  if (!report.error.empty()) {
-    logger_.error("file retention: {}; it tries again when it is next due", report.error);
-  }
-  for (const KeptFiles& each : report.kept) {
-    logger_.info("file retention: kept {} of run {}: {}", each.what, to_string(each.run_id),
-                 each.reason);
-  }
-  for (const IgnoredRunFiles& each : report.ignored) {
-    std::string names;
-    for (const std::string& name : each.first) names += (names.empty() ? "" : ", ") + name;
-    logger_.info("file retention: {} ignored files and directories went with run {}: {}{}",
-                 each.total, to_string(each.run_id), printable(names),
-                 each.total > each.first.size() ? ", …" : "");
-  }
-  for (const RemovedRef& each : report.removed_refs) {
-    logger_.info("file retention: removed {} of {}{}; it was at {}", each.name,
-                 each.remote.empty() ? "" : each.remote + " of ", each.repository, each.commit);
-  }
-  for (const StoredRefs& each : report.refs) {
-    if (each.trouble.empty()) continue;
-    logger_.warn("file retention: branches of {}: {}", each.repository, each.trouble);
-  }
-  logger_.info(
-      "file retention: removed {} bytes of {} runs, {} artifacts among them, and {} refs; kept {}",
-      report.bytes_removed, report.runs_removed, report.artifacts_removed, report.refs_removed,
-      report.kept_total);
 }
 
 std::function<void(bool ok, const std::string& text)> Server::log_outcome() {

@@ -1,8 +1,9 @@
 // The running service: owns the engine, the followers of the log and the transports, and runs them
 // on one io_context thread, the engine thread.
 //
-// This class wires the parts (server_wiring.cc), starts them and stops them (server_stop.cc). The
-// handling of commands is in engine/, rpc/ and scheduler/; server/README.md describes the threads.
+// This class wires the parts (server_wiring.cc and the server_*.cc that it names), starts them
+// (server.cc) and stops them (server_stop.cc). The handling of commands is in engine/, rpc/ and
+// scheduler/; server/README.md describes the threads.
 #pragma once
 
 #include <atomic>
@@ -22,7 +23,7 @@
 #include "projections/world_digest.h"
 #include "server/access/authentication.h"
 #include "server/board/board_loops.h"
-#include "server/cell/cell_member.h"
+#include "server/cell_place.h"
 #include "server/config.h"
 #include "server/engine/engine.h"
 #include "server/engine/recovery.h"
@@ -76,16 +77,6 @@ namespace signalbox {
 struct CellParts;
 struct MethodParts;
 struct RunnerParts;
-
-// What a server needs to be one of a cell.
-struct CellPlace {
-  CellSettings settings;
-  ReplicatedEventLog& log;              // over the log that was recovered
-  CellMember::Connections connections;  // taken by the member
-  // Returns the name of the signal to stop that has come, maybe before there was a Server; "":
-  // none.
-  std::function<std::string()> stop_signal;
-};
 
 // How run() ended, beside its exit code.
 enum class ServerEnd {
@@ -167,77 +158,29 @@ class Server {
   [[nodiscard]] std::optional<Rejection> due_drop_refusal(Position failed_at);
   [[nodiscard]] std::optional<CellView> cell_view() const;
   [[nodiscard]] StatusPart cell_status() const;
+  // What follows is in server.cc.
   // Returns whether this server records and starts anything: it neither stops nor stands by.
   [[nodiscard]] bool acts() const { return !stopping_ && !stands_by_; }
-
   // Looks whether the clocks jumped, unless this server has no deadlines, and whether it is still
   // the writer of its cell: it may have been stopped for longer than that is certain.
   void check_clocks() {
     look_at_cell();
     if (!stands_by_) timer_loop_.check_for_clock_jump(stopping_);
   }
-
   // Begins an incarnation and everything that only the writer of the log does. Returns false if
   // that failed.
   bool begin_serving();
   // Applies the events of a start; after a crash, with a verdict for everything that was in flight.
   // Returns false if the crash report couldn't be written.
   bool begin_incarnation();
-  TimerLoop::Reports timer_loop_reports();
-  Engine::Hooks hooks();
-  Api api();
-  // Returns what answers about the past show of the present.
-  [[nodiscard]] PresentFacts present_facts() const;
-  MethodParts method_parts();
-  // Returns what says which commit a result in the log has. Any thread calls it.
-  FindDeclaredCommit commit_in_log();
-  std::unique_ptr<RetentionLoop> retention_loop(const StageRetention& stage);
-  void log_retention(const RetentionOutcome& outcome);
-  // Has the read models computed from the log's new base and exchanged.
-  Stored<void> renew_dropped_rows(const std::atomic<bool>& stopped);
-  // Returns the position of the log's latest HistoryDropped, 0 for none.
-  [[nodiscard]] Position latest_dropped_at() const;
-  Redactions::Parts redaction_parts(const Redactions::Plan& plan);
-  // Renews what was derived from the log before a redaction, and blocks until none of it is left.
-  Stored<void> renew_derived(const RunRootProgress& run_roots, const std::atomic<bool>& stopped);
-  // Has the read models computed from the log, and blocks until no former row is left.
-  Stored<void> renew_rows(const std::atomic<bool>& stopped);
-  std::unique_ptr<FileRetention> file_retention();
-  void log_file_retention(const FileRetentionReport& report);
-  AgentLogs::Context agent_log_context();
-  HttpService http_service();
-  // Returns the limits of connections in `config`, within the descriptors of this process.
-  static Admission::Limits connection_limits(const Config& config);
-  void handle(std::string_view line, const Caller& caller, const Decided<Principal>& principal,
-              const std::shared_ptr<Peer>& peer);
-  // Returns the refusal of commands while the service stops.
-  [[nodiscard]] static Rejection stopping_refusal();
-  // Returns why commands are refused now; nullopt if they are accepted.
-  [[nodiscard]] std::optional<Rejection> not_ready() const;
-  // Returns which jobs were given to this service.
-  [[nodiscard]] JobOwnership job_ownership() const;
-  Post post_to_engine();
-  // Like post_to_engine(), but drops actions once the service stops: the next start does that work.
-  Post post_while_serving();
-  // Returns a pool over `lanes` whose continuations run on the engine thread. With `while_serving`,
-  // continuations are dropped once the service stops.
-  // Notes where artifacts are for commands that read the data directory without this service.
-  void note_artifacts();
-  [[nodiscard]] StatusPart artifact_store_status() const;
-  // Opens an artifact for a download.
-  void open_artifact(const ArtifactPlace& place, const OpenedArtifact& then);
-  BlockingPool blocking_pool(LanePool& lanes, bool while_serving);
-  std::function<void(bool ok, const std::string& text)> log_outcome();
+  // Listens on the socket, and the address if there is one. Returns false if that failed.
   bool listen();
   // Uses this certificate for new connections and says when it ends.
   void use_tls(TlsIdentity identity);
-  // Returns the settings of authentication in `config`, with the key of the jobs' secrets.
-  [[nodiscard]] Authentication::Settings access_settings(const Config& config) const;
-  void apply_settings(const Config& config, const std::optional<TlsIdentity>& tls);
-  StatusPart certificate_status() const;
-  // Finds out where the configured run roots lead, each in a lane of its own. Returns what is ready
-  // when one is done, or won't be.
-  std::vector<std::future<void>> resolve_run_roots();
+  [[nodiscard]] StatusPart certificate_status() const;
+  // Returns why commands are refused now; nullopt if they are accepted.
+  [[nodiscard]] std::optional<Rejection> not_ready() const;
+  // Restarts all deadlines and loops, and tracks the jobs that run.
   void arm();
   // Schedules one turn for all input that arrives together: dispatches ready stations, serves
   // waiting claims, then flushes the log.
@@ -245,18 +188,81 @@ class Server {
   void turn();
   // Sets clock_timer_ to the next deadline.
   void arm_clock_timer();
-  void set_job_pauses(std::vector<JobPause> pauses);
-  // Records what a job has used up whose attempt had ended; logs if it can't.
-  void note_usage(const Job& job, const Usage& usage);
-  // Looks at the runners' leases, now and each second.
-  void wire_runners();
+  // Returns the world as the log has it, which has no space for what was applied since.
+  World roll_back(const std::string& why);
+  void resume_writes();  // when the disk has space again
+  // Records in the log that the read models were rebuilt. Any thread.
+  void note_rebuild(const Rebuild& rebuild);
+  std::function<void(bool ok, const std::string& text)> log_outcome();
+
+  // What follows is in server_wiring.cc.
+  Engine::Hooks hooks();
+  TimerLoop::Reports timer_loop_reports();
+  Post post_to_engine();
+  // Like post_to_engine(), but drops actions once the service stops: the next start does that work.
+  Post post_while_serving();
+  // Returns a pool over `lanes` whose continuations run on the engine thread. With `while_serving`,
+  // continuations are dropped once the service stops.
+  BlockingPool blocking_pool(LanePool& lanes, bool while_serving);
+  // Uses the settings of a reload; `tls` if the certificate is another one.
+  void apply_settings(const Config& config, const std::optional<TlsIdentity>& tls);
+
+  // What follows is in server_methods.cc.
+  Api api();
+  MethodParts method_parts();
+  // Returns what answers about the past show of the present.
+  [[nodiscard]] PresentFacts present_facts() const;
+  AgentLogs::Context agent_log_context();
+
+  // What follows is in server_transport.cc.
+  HttpService http_service();
+  // Returns the limits of connections in `config`, within the descriptors of this process.
+  static Admission::Limits connection_limits(const Config& config);
+  // Handles a line of `peer`, which is `caller`; `principal` is who that is, or why it is nobody.
+  void handle(std::string_view line, const Caller& caller, const Decided<Principal>& principal,
+              const std::shared_ptr<Peer>& peer);
+
+  // What follows is in server_access.cc.
+  // Returns the settings of authentication in `config`, with the key of the jobs' secrets.
+  [[nodiscard]] Authentication::Settings access_settings(const Config& config) const;
   // Refuse what waits for callers whose tokens have ended, and close their subscriptions.
   void end_revoked(std::span<const Record> records);
   void end_expired();
   void end_token(const Uuid& token_id);
+
+  // What follows is in server_files.cc.
+  // Notes where artifacts are for commands that read the data directory without this service.
+  void note_artifacts();
+  [[nodiscard]] StatusPart artifact_store_status() const;
+  // Opens an artifact for a download.
+  void open_artifact(const ArtifactPlace& place, const OpenedArtifact& then);
+  // Finds out where the configured run roots lead, each in a lane of its own. Returns what is ready
+  // when one is done, or won't be.
+  std::vector<std::future<void>> resolve_run_roots();
+  // Returns what removes the files of runs that ended long ago; nullptr if no policy is configured.
+  std::unique_ptr<FileRetention> file_retention();
+
+  // What follows is in server_jobs.cc.
+  // Returns which jobs were given to this service.
+  [[nodiscard]] JobOwnership job_ownership() const;
+  // Returns what gives the service's stations to executors and records what becomes of them.
+  std::unique_ptr<StationJobs> station_jobs();
+  // Returns what says which commit a result in the log has. Any thread calls it.
+  FindDeclaredCommit commit_in_log();
+  // Records what a job has used up whose attempt had ended; logs if it can't.
+  void note_usage(const Job& job, const Usage& usage);
+  // Sets these pauses in the directories of jobs, on a thread that may block.
+  void set_job_pauses(std::vector<JobPause> pauses);
+
+  // What follows is in server_runners.cc.
+  void wire_runners();
+  [[nodiscard]] std::shared_ptr<RunnerParts> runner_parts();
+  // Looks at the runners' leases, and at access tokens that expire, now and each second.
   void sweep_runners();
   // Returns how the board has worktrees at runners removed.
   RemoveAtRunner removal_at_runner();
+  // Gives up the worktrees of ended runs at runners that were evicted.
+  void abandon_worktrees();
   // Records what operators had decided about runners when only this server kept that, and removes
   // the file. Only the writer of the log may, in a cell whose level has such events: a standby does
   // it once it takes over, and a writer once the level was raised.
@@ -268,11 +274,22 @@ class Server {
   [[nodiscard]] std::filesystem::path former_decisions_file() const {
     return config_.data / "runners.json";
   }
-  // Gives up the worktrees of ended runs at runners that were evicted.
-  void abandon_worktrees();
-  [[nodiscard]] std::shared_ptr<RunnerParts> runner_parts();
-  World roll_back(const std::string& why);
-  void resume_writes();  // when the disk has space again
+
+  // What follows is in server_rewriting.cc.
+  std::unique_ptr<RetentionLoop> retention_loop(const StageRetention& stage);
+  // Has the read models computed from the log's new base and exchanged.
+  Stored<void> renew_dropped_rows(const std::atomic<bool>& stopped);
+  // Returns the position of the log's latest HistoryDropped, 0 for none.
+  [[nodiscard]] Position latest_dropped_at() const;
+  Redactions::Parts redaction_parts(const Redactions::Plan& plan);
+  // Renews what was derived from the log before a redaction, and blocks until none of it is left.
+  Stored<void> renew_derived(const RunRootProgress& run_roots, const std::atomic<bool>& stopped);
+  // Has the read models computed from the log, and blocks until no former row is left.
+  Stored<void> renew_rows(const std::atomic<bool>& stopped);
+
+  // What follows is in server_stop.cc.
+  // Returns the refusal of commands while the service stops.
+  [[nodiscard]] static Rejection stopping_refusal();
   void stop(const std::string& why);
   void stop_on_signal(const std::string& name);
   void stop_if_told_before();  // while another Server of this process was there, or none
@@ -285,10 +302,10 @@ class Server {
   // Requests that everything ends that runs beside the service and may take long.
   void cancel_background();
   void stop_threads();
+  // Ends run() with this code after a failure, which is logged.
   void fail(int exit_code, const std::string& why);
+  // As fail(), from any thread; the error has the code.
   void fail_from_thread(const StoreError& error);
-  // Records in the log that the read models were rebuilt. Any thread.
-  void note_rebuild(const Rebuild& rebuild);
 
   const Config& config_;
   const std::uint64_t torn_bytes_;

@@ -34,6 +34,20 @@ Stored<void> await_done(const std::future<Value>& done, const std::atomic<bool>&
   return {};
 }
 
+void log_retention(const RetentionOutcome& outcome, spdlog::logger& logger) {
+  if (outcome.failed()) {
+    std::string next;
+    for (const std::string& command : outcome.next_commands) next += "; try: " + command;
+    logger.error("retention: {}; the service continues, and tries again when it is next due{}",
+                 outcome.error, next);
+  } else if (outcome.dropped_at == 0) {
+    logger.info("retention: every old record is still needed");
+  } else {
+    logger.info("retention: moved {} records up to {} into {}, verified", outcome.records_dropped,
+                outcome.horizon, outcome.archive);
+  }
+}
+
 }  // namespace
 
 std::unique_ptr<RetentionLoop> Server::retention_loop(const StageRetention& stage) {
@@ -47,7 +61,7 @@ std::unique_ptr<RetentionLoop> Server::retention_loop(const StageRetention& stag
           stage, [this](std::function<void()> step) { committer_->run_between(std::move(step)); },
           [this](Position position) { return projector_.follow_to(position); },
           [this](const std::atomic<bool>& stopped) { return renew_dropped_rows(stopped); },
-          [this](const RetentionOutcome& outcome) { log_retention(outcome); },
+          [this](const RetentionOutcome& outcome) { log_retention(outcome, logger_); },
           [this] { return retention_obstacle(); },
           [this](const std::atomic<bool>& stopped) { await_peers_known(stopped); }},
       std::move(settings));
@@ -134,20 +148,6 @@ Stored<void> Server::renew_rows(const std::atomic<bool>& stopped) {
   const std::future<void> done = replaced->get_future();
   projector_.replace_rows(std::move(rows), [replaced] { replaced->set_value(); });
   return await_done(done, stopped);
-}
-
-void Server::log_retention(const RetentionOutcome& outcome) {
-  if (outcome.failed()) {
-    std::string next;
-    for (const std::string& command : outcome.next_commands) next += "; try: " + command;
-    logger_.error("retention: {}; the service continues, and tries again when it is next due{}",
-                  outcome.error, next);
-  } else if (outcome.dropped_at == 0) {
-    logger_.info("retention: every old record is still needed");
-  } else {
-    logger_.info("retention: moved {} records up to {} into {}, verified", outcome.records_dropped,
-                 outcome.horizon, outcome.archive);
-  }
 }
 
 }  // namespace signalbox

@@ -16,13 +16,6 @@ constexpr std::chrono::seconds runner_sweep{1};
 
 }  // namespace
 
-FindDeclaredCommit Server::commit_in_log() {
-  return [this](const Job& job, const char* field) {
-    return recorded_commit(log_, projector_.index(), projector_.applied(),
-                           {job.run_id, job.run_token, job.token, job.base_station, field});
-  };
-}
-
 void Server::wire_runners() {
   api_.why_no_runner = [this](const Run& run) {
     return signalbox::why_no_runner(run, runners_.list(clock_.monotonic_ns()));
@@ -33,18 +26,6 @@ void Server::wire_runners() {
     runner_outputs_.wait(job_id, clock_.monotonic_ns() + limits::runner_output_ms_max * ns_per_ms,
                          then);
   };
-}
-
-void Server::note_usage(const Job& job, const Usage& usage) {
-  record_late_usage(
-      api_, {job.run_id, AttemptOfJob{job.id, job.machine}, usage},
-      [this, job](const Decided<LateUsageOutcome>& outcome) {
-        if (outcome && *outcome != LateUsageOutcome::unknown) return;
-        log_about(
-            logger_, spdlog::level::warn, {job.run_id, job.definition.name, job.span_id, job.token},
-            "what job " + job.id + " has used up isn't recorded: " +
-                (outcome ? "its records were dropped" : std::string(outcome.error().message)));
-      });
 }
 
 std::shared_ptr<RunnerParts> Server::runner_parts() {

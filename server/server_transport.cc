@@ -8,7 +8,6 @@
 #include "server/access/secret.h"
 #include "server/executors/process/job_processes.h"
 #include "server/limits.h"
-#include "server/rpc/artifact_work.h"
 #include "server/rpc/kept_output.h"
 #include "server/rpc/methods/openrpc.h"
 #include "server/server.h"
@@ -53,21 +52,6 @@ void Server::handle(std::string_view line, const Caller& caller,
   } else {
     dispatcher_.handle_unknown(line, caller.actor(), principal.error(), peer);
   }
-}
-
-void Server::open_artifact(const ArtifactPlace& place, const OpenedArtifact& then) {
-  const std::string name = to_hex(place.sha256);
-  run_artifact_work(
-      api_, "download of " + name, [then](const Rejection& why) { then(tl::unexpected(why)); },
-      [this, place, then, name]() -> std::function<void()> {
-        Decided<std::shared_ptr<const OpenedBlob>> opened;
-        if (auto found = artifacts_.open_at(place)) {
-          opened = std::make_shared<const OpenedBlob>(*std::move(found));
-        } else {
-          opened = tl::unexpected(unreadable_artifact(api_, name, found.error()));
-        }
-        return [then, opened = std::move(opened)] { then(opened); };
-      });
 }
 
 HttpService Server::http_service() {

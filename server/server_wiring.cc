@@ -1,30 +1,23 @@
-// Constructs the parts of the service and connects them with each other; server_rewriting.cc does
-// that for what rewrites the log, server_transport.cc for connections. server.cc has what the
-// service does afterwards: run, stop, roll back.
+// Constructs the parts of the service and connects them with each other. server_methods.cc,
+// server_transport.cc, server_jobs.cc, server_files.cc and server_rewriting.cc each do that for
+// their part. server.cc has what the service does afterwards: run, take turns, roll back.
 #include <algorithm>
 #include <iterator>
 #include <utility>
 
 #include <boost/asio/post.hpp>
 
-#include "domain/try.h"
 #include "server/access/secret.h"
 #include "server/board/git_board_files.h"
 #include "server/followers/recorded_run.h"
 #include "server/followers/run_root/run_root_disk.h"
-#include "server/git/pinned_repository.h"
-#include "server/limits.h"
 #include "server/platform/call_bounds.h"
 #include "server/platform/service_manager.h"
-#include "server/project_check.h"
-#include "server/retention/expired_run_files.h"
 #include "server/rpc/command_call.h"
 #include "server/rpc/due_leases.h"
 #include "server/rpc/methods/families.h"
 #include "server/rpc/results.h"
 #include "server/server.h"
-#include "server/text/described_json.h"
-#include "store/log_tiles.h"
 
 namespace signalbox {
 namespace {
@@ -44,17 +37,6 @@ std::vector<std::string> environment_of_jobs(const Config& config) {
 }
 
 }  // namespace
-
-void Server::note_artifacts() {
-  if (auto noted = note_artifact_store(config_.data, config_.artifact_texts); !noted) {
-    logger_.warn("commands that read the data directory don't find its artifacts: {}",
-                 noted.error().message);
-  }
-  const S3Settings* const store = config_.artifacts ? &*config_.artifacts : nullptr;
-  if (store == nullptr) return;
-  logger_.info("artifacts are kept in {} at {}", config_.artifact_texts.store, store->endpoint);
-  if (const auto found = store->credentials(); !found) logger_.warn("{}", found.error());
-}
 
 Server::Server(Config& config, Recovered& recovered, RunIndex& index, spdlog::logger& logger,
                const Given& given)
@@ -194,22 +176,6 @@ Server::Server(Config& config, Recovered& recovered, RunIndex& index, spdlog::lo
 // Mostly the threads have ended in run(). Lanes end before what their work refers to.
 Server::~Server() { (void)lanes_.stop(CallBounds::never_ms); }
 
-std::unique_ptr<FileRetention> Server::file_retention() {
-  if (!config_.file_retention) return nullptr;
-  return std::make_unique<FileRetention>(
-      FileRetention::Parts{
-          engine_, clock_, blocking_pool(lanes_.file_retentions, /*while_serving=*/false),
-          [this](const std::atomic<bool>& stopped) -> std::unique_ptr<RunFileCleaner> {
-            return std::make_unique<ExpiredRunFiles>(ExpiredRunFiles::Parts{
-                log_, projector_, run_roots_.run_files(), [this] { return run_roots_.written(); },
-                artifacts_, config_.data, stopped, run_root_rule_,
-                run_root_lane(lanes_.run_root_removals, limits::run_root_read_ms_max),
-                run_root_lane(lanes_.run_root_removals, limits::run_root_removal_ms_max)});
-          },
-          [this](const FileRetentionReport& report) { log_file_retention(report); }},
-      *config_.file_retention);
-}
-
 Post Server::post_to_engine() {
   return [this](std::function<void()> action) { asio::post(io_, std::move(action)); };
 }
@@ -274,74 +240,6 @@ Engine::Hooks Server::hooks() {
   };
 }
 
-Api Server::api() {
-  return {engine_,
-          log_,
-          projector_,
-          artifacts_,
-          timer_loop_.timers(),
-          clock_,
-          ids_,
-          {config_.data.string(), config_.socket.string(), clock_.wall_ns(), config_.jobs_max,
-           config_.remote_jobs_max, config_.connections_max, config_.caller_connections_max},
-          blocking_pool(lanes_.files, /*while_serving=*/false),
-          blocking_pool(lanes_.repositories, /*while_serving=*/false),
-          blocking_pool(lanes_.log_readers, /*while_serving=*/false),
-          post_to_engine(),
-          [this](Position position, RunRootWriter::Written written) {
-            run_roots_.when_written(position, std::move(written));
-          },
-          found_file_reader(run_root_rule_),
-          run_root_rule_,
-          [this](const RunId& run_id) { return retention_ && retention_->has_dropped(run_id); },
-          machine_ ? std::make_shared<const JobOwnership>(job_ownership()) : nullptr,
-          [this](const RunId& run_id) { return file_markers_.has(run_id); },
-          [this](const RunId& run_id) {
-            return file_retention_ && file_retention_->is_removing(run_id);
-          },
-          [this](const std::string& job_id) { return job_troubles_.find(job_id); }};
-}
-
-MethodParts Server::method_parts() {
-  MethodParts parts{claims_,
-                    locks_,
-                    steps_,
-                    feed_,
-                    loops_,
-                    [this] { return digest_.of(engine_.world()); },
-                    traces_.resource(),
-                    config_.coderunner_mode};
-  parts.default_pipeline = config_.default_pipeline;
-  parts.access = access_parts(authentication_);
-  parts.status_parts = {status_of(snapshotter_),     status_of(run_roots_),
-                        status_of(settings_reload_), certificate_status(),
-                        artifact_store_status(),     cell_status()};
-  if (retention_) parts.status_parts.push_back(status_of(*retention_));
-  if (file_retention_) {
-    parts.status_parts.push_back(status_of(*file_retention_));
-    parts.plan_files = [this](std::function<void(const FileRetentionReport&)> planned) {
-      return file_retention_->plan(std::move(planned));
-    };
-  }
-  parts.metrics_text = [this] { return metrics_.text(); };
-  parts.subscribe_agent_logs = [this](std::shared_ptr<Peer> peer, std::string subscription,
-                                      std::optional<RunId> run_id) {
-    agent_logs_.subscribe(std::move(peer), std::move(subscription), run_id);
-  };
-  parts.rebuild_artifacts = rebuild_run_roots(run_roots_);
-  parts.redact = redact_records(redactions_);
-  parts.runners = runner_parts();
-  parts.cell = cell_parts();
-  parts.audit = {std::make_shared<LogTiles>(log_), config_.audit_key, &log_,
-                 blocking_pool(lanes_.tiles, /*while_serving=*/false)};
-  parts.check_project = project_check(config_.coderunner_mode, config_.data / pins_directory_name);
-  parts.reports = {blocking_pool(lanes_.reports, /*while_serving=*/false), report_askers_};
-  parts.forecasts = ForecastParts{blocking_pool(lanes_.what_ifs, /*while_serving=*/false),
-                                  config_.board, [this] { return stopping_; }};
-  parts.trigger_heartbeat = [this](const std::string& reason) { board_.trigger_heartbeat(reason); };
-  return parts;
-}
-
 void Server::apply_settings(const Config& config, const std::optional<TlsIdentity>& tls) {
   logger_.set_level(spdlog::level::from_str(config.log_level));
   listener_.use_host_rule(HostRule(config.http_hosts));
@@ -355,25 +253,6 @@ void Server::apply_settings(const Config& config, const std::optional<TlsIdentit
   if (tls) use_tls(*tls);
   (void)resolve_run_roots();
   schedule_turn();  // there may be slots for stations that wait
-}
-
-AgentLogs::Context Server::agent_log_context() {
-  return {engine_,
-          clock_,
-          config_.data / "jobs",
-          [this] { return jobs_->runs(); },
-          [this](std::function<void()> work) {
-            lanes_.agent_logs.run({.name = "logs of agents"}, std::move(work));
-          },
-          post_to_engine(),
-          [this](std::function<void()> action) {
-            agent_log_timer_.expires_after(
-                std::chrono::milliseconds(limits::agent_log_interval_ms_min));
-            agent_log_timer_.async_wait(
-                [action = std::move(action)](const boost::system::error_code& error) {
-                  if (!error) action();
-                });
-          }};
 }
 
 TimerLoop::Reports Server::timer_loop_reports() {
