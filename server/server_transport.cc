@@ -41,9 +41,8 @@ Admission::Limits Server::connection_limits(const Config& config) {
 
 void Server::handle(std::string_view line, const Caller& caller,
                     const Decided<Principal>& principal, const std::shared_ptr<Peer>& peer) {
-  // These come before any lease is evaluated: this process itself may have been stopped meanwhile.
+  // Comes before any lease is evaluated: this process itself may have been stopped meanwhile.
   check_clocks();
-  look_at_cell();
   if (principal && !peer->identify(principal->actor)) {
     dispatcher_.refuse(
         line, too_many_connections(principal->actor, api_.facts.caller_connections_max), peer);
