@@ -1,75 +1,18 @@
 // `run why` with the real binary: each reason for which a run may wait, with the event that caused
 // it and the commands that change it.
-#include <sstream>
+#include <chrono>
+#include <fstream>
 
 #include <boost/json/serialize.hpp>
 
 #include "server/text/time_text.h"
-#include "tests/scenarios/lock_fixture.h"
+#include "tests/eventually.h"
+#include "tests/scenarios/run_why_fixture.h"
 
 namespace signalbox {
 namespace {
 
 namespace json = boost::json;
-
-class RunWhyTest : public CliTest {
- protected:
-  void SetUp() override {
-    std::filesystem::create_directories(server_.data());
-    std::ofstream(server_.data() / "signalbox.toml") << "jobs_max = 1\n";
-    CliTest::SetUp();
-  }
-  void TearDown() override { std::ofstream(gate()) << "open"; }
-
-  // A job of held_job() waits for this file.
-  [[nodiscard]] std::string gate() const { return (scratch_.path() / "gate").string(); }
-
-  std::string start(const std::string& name, const std::string& stations,
-                    const std::vector<std::string>& more = {}) {
-    return start_run_of("name = \"" + name + "\"\n" + stations, name, more);
-  }
-  // Returns a station that a job of the service holds until gate() exists. The job ignores TERM.
-  [[nodiscard]] std::string held_job() const {
-    return "[[station]]\nname = \"job\"\nexecutor = \"process\"\ncancel_grace = \"1m\"\n"
-           "command = [\"sh\", \"-c\", \"trap '' TERM; until test -e " +
-           gate() + "; do sleep 0.02; done\"]\n";
-  }
-  // Completes the attempt under way, with these params.
-  void end_attempt(const std::string& run, const std::string& station, json::object more) {
-    more["run_id"] = run;
-    more["station"] = station;
-    more["token"] = json::parse(token_);
-    more["outcome"] = more.contains("outcome") ? more["outcome"] : "failed";
-    EXPECT_TRUE(rpc("station.complete", more).contains("run_status"));
-  }
-  // Claims the run's station and keeps its token.
-  void take(const std::string& run) { token_ = claim(run); }
-
-  json::object why(const std::string& run) { return result({"run", "why", run}); }
-  // Returns the first reason. Expects its cause to be in the log.
-  json::object reason(const std::string& run) {
-    const auto answer = why(run);
-    EXPECT_FALSE(answer.at("reasons").as_array().empty()) << json::serialize(answer);
-    if (answer.at("reasons").as_array().empty()) return {};
-    const auto found = answer.at("reasons").at(0).as_object();
-    const auto page =
-        result({"events", "--from", json::serialize(found.at("cause_position")), "--limit", "1"});
-    EXPECT_EQ(page.at("events").at(0).at("type"), found.at("cause_event"))
-        << json::serialize(found);
-    EXPECT_FALSE(text(found, "text").empty());
-    return found;
-  }
-  // Runs the reason's command number `index` as a person would paste it.
-  [[nodiscard]] Output paste(const json::object& found, std::size_t index) const {
-    return CliTest::paste(std::string(found.at("next_commands").at(index).as_string()));
-  }
-  static bool has(const json::object& found, const std::string& part) {
-    return text(found, "text").find(part) != std::string::npos;
-  }
-
-  const std::string worker = "[[station]]\nname = \"work\"\n";
-  std::string token_;
-};
 
 TEST_F(RunWhyTest, NoWorkerHasClaimedIt) {  // S12
   const std::string run = start("idle", worker);
@@ -177,91 +120,6 @@ TEST_F(RunWhyTest, ItIsAliveAndDoesntGetOn) {  // S12
   EXPECT_TRUE(has(found, "its progress is still \"same\"")) << text(found, "text");
   EXPECT_TRUE(found.contains("last_progress_at"));
   EXPECT_FALSE(why(run).at("moving").as_bool());
-}
-
-TEST_F(RunWhyTest, SomebodyHasToDecide) {  // S11, S12
-  const std::string run =
-      start("asked", "[[station]]\nname = \"ask\"\nexecutor = \"approval\"\n" + worker);
-  auto found = reason(run);
-  EXPECT_EQ(text(found, "reason"), "approval");
-  EXPECT_EQ(text(found, "cause_event"), "StationHeld");
-  const auto listed = result({"run", "list"});
-  EXPECT_EQ(listed.at("runs").at(0).at("waiting_for").as_string(), "approval");
-  const Output refused = server_.cli({"run", "resume", run});
-  EXPECT_EQ(refused.exit_code, 1);
-  EXPECT_NE(refused.err.find("--decision approve"), std::string::npos) << refused.err;
-
-  const auto first = found;
-  EXPECT_EQ(paste(found, 1).out, "failed\n") << "rejected";
-  found = reason(run);
-  EXPECT_EQ(text(found, "reason"), "failed");
-  EXPECT_EQ(text(found, "cause_event"), "StationRejected");
-  EXPECT_TRUE(has(found, "REJECTED: why"));
-  EXPECT_EQ(paste(found, 0).exit_code, 0) << "retried";
-  found = reason(run);
-  EXPECT_EQ(text(found, "reason"), "approval");
-  EXPECT_NE(paste(first, 0).exit_code, 0) << "the command of the question before the retry";
-  EXPECT_EQ(paste(found, 0).out, "running\n") << "approved";
-  EXPECT_EQ(text(reason(run), "reason"), "no_worker");
-  const Output shown = server_.cli({"run", "get", run});
-  EXPECT_NE(shown.out.find("approved by uid:"), std::string::npos) << shown.out;
-}
-
-// A command that was printed for what one attempt asked, pasted when the next asks something else.
-TEST_F(RunWhyTest, ADecisionIsForTheQuestionThatItWasPrintedFor) {  // G10
-  const std::string run = start("asks", worker + "[station.retry]\nbackoff = \"10ms\"\n");
-  const auto request = [&](const std::string& question) {
-    const Output asked = server_.cli({"station", "request-approval", "--run", run, "--station",
-                                      "work", "--token", token_, "--question", question});
-    EXPECT_EQ(asked.exit_code, 0) << asked.err;
-  };
-  take(run);
-  request("may I drop the table?");
-  const auto first = reason(run);
-  EXPECT_TRUE(has(first, "may I drop the table?")) << text(first, "text");
-  end_attempt(run, "work", {{"error_class", "transient"}});
-  ASSERT_TRUE(eventually([&] { return text(reason(run), "reason") == "no_worker"; }));
-  take(run);
-  request("may I wipe the disk?");
-
-  const Output stale = paste(first, 0);
-  EXPECT_NE(stale.exit_code, 0) << stale.out;
-  EXPECT_NE(stale.err.find("NOT_WAITING_FOR_APPROVAL"), std::string::npos) << stale.err;
-  EXPECT_TRUE(events(run, "StationApprovalGiven").empty()) << "nobody has approved that";
-  EXPECT_NE(paste(first, 1).exit_code, 0) << "and nobody has rejected it";
-
-  const auto second = reason(run);
-  EXPECT_TRUE(has(second, "may I wipe the disk?")) << text(second, "text");
-  const std::string asked = json::serialize(second.at("cause_position"));
-  EXPECT_NE(stale.err.find("--asked " + asked), std::string::npos) << stale.err;
-  const Output shown = server_.cli({"run", "get", run});
-  EXPECT_NE(shown.out.find("(asked " + asked + ")"), std::string::npos) << shown.out;
-  const Output approved = paste(second, 0);
-  EXPECT_EQ(approved.exit_code, 0) << approved.err;
-  const auto given = events(run, "StationApprovalGiven");
-  ASSERT_EQ(given.size(), 1U);
-  EXPECT_EQ(json::serialize(given.at(0).at("cause")), asked);
-}
-
-// A decision about one attempt says nothing about the next one, nor about what the station waits
-// for.
-TEST_F(RunWhyTest, ADecisionIsShownAtItsAttempt) {  // G10
-  const std::string run =
-      start("approved", worker + "[station.retry]\nmax_retries = 2\nbackoff = \"30m\"\n");
-  take(run);
-  const auto ask = [&](const std::string& question) {
-    return server_
-        .cli({"station", "request-approval", "--run", run, "--station", "work", "--token", token_,
-              "--question", question})
-        .out;
-  };
-  EXPECT_EQ(ask("may I?"), "asked\n");
-  EXPECT_EQ(ask("and now?"), "not asked: the attempt asks already, or is being ended\n");
-  EXPECT_EQ(paste(reason(run), 0).out, "running\n") << "approved";
-  end_attempt(run, "work", {{"error_class", "transient"}, {"error_code", "NO_NETWORK"}});
-  const Output shown = server_.cli({"run", "get", run});
-  EXPECT_NE(shown.out.find("approved by uid:"), std::string::npos) << shown.out;
-  EXPECT_NE(shown.out.find("waiting: backoff until "), std::string::npos) << shown.out;
 }
 
 TEST_F(RunWhyTest, ItsBudgetIsUsedUp) {  // S7, S12
