@@ -27,6 +27,17 @@ constexpr std::size_t asked_again_bytes_max = 4 * 1024;
 // The method in AccessDenied if it is in the part of a request that wasn't read.
 constexpr std::string_view unread_method = "POST /rpc";
 
+}  // namespace
+
+// Who makes a request.
+struct Requester {
+  const std::string& actor;
+  const Principal* principal;  // nullptr: nobody that is known here
+  const Rejection* why;        // the reason then, else nullptr
+};
+
+namespace {
+
 Rejection forbidden(const std::string& actor, const Method& method, Role role) {
   const std::string needs = name_of(*method.needs);
   return {ErrorCode::FORBIDDEN,
@@ -74,8 +85,8 @@ Decided<std::optional<std::string>> take_moment(const Method& method, Request& r
 }
 
 // Returns the line of a request without a command id.
-std::string line_of(const std::string& id_text, const Request& request) {
-  std::string line = R"({"jsonrpc":"2.0","id":)" + id_text + R"(,"method":)";
+std::string line_of(const Request& request) {
+  std::string line = R"({"jsonrpc":"2.0","id":)" + request.id_text + R"(,"method":)";
   line += boost::json::serialize(boost::json::string_view(request.method)) + R"(,"params":)";
   line += boost::json::serialize(request.params) + "}";
   return line;
@@ -96,12 +107,27 @@ void refuse_now(const Engine& engine, const Responder& responder, const Rejectio
   responder.reject(rejection);
 }
 
-// Returns the origin of a command of `principal`, without a command id.
-Origin origin_of(const std::string& actor, const Principal* principal) {
-  if (principal == nullptr) return {actor, {}, {}};
+// Returns the actor that a denial names: the job, even if it has shown the access token of somebody
+// else.
+const std::string& denied_actor(const Requester& requester) {
+  const bool is_job = requester.principal != nullptr && requester.principal->job;
+  return is_job ? requester.principal->job->actor : requester.actor;
+}
+
+// Checks the params as far as every method has them checked.
+Decided<void> check_params(const Method& method, const boost::json::object& params) {
+  // A handler that reads no params wouldn't notice one.
+  if (method.params->fields.empty()) TRY(from_json<NoParams>(params));
+  return require_named(method, params);
+}
+
+// Returns the origin of a command, without a command id.
+Origin origin_of(const Requester& requester) {
+  const Principal* const principal = requester.principal;
+  if (principal == nullptr) return {requester.actor, {}, {}};
   const bool is_admin = principal->role == Role::admin && !principal->job;
-  if (!principal->job) return {actor, {}, {}, is_admin};
-  return {actor, {}, {}, is_admin, principal->job->token, principal->job->former_actor};
+  if (!principal->job) return {requester.actor, {}, {}, is_admin};
+  return {requester.actor, {}, {}, is_admin, principal->job->token, principal->job->former_actor};
 }
 
 }  // namespace
@@ -113,12 +139,12 @@ Dispatcher::Dispatcher(Api& api, std::vector<Method> methods)
 
 void Dispatcher::handle(std::string_view line, const Principal& principal,
                         const std::shared_ptr<Peer>& peer) {
-  route(line, principal.actor, &principal, nullptr, peer);
+  route(line, {principal.actor, &principal, nullptr}, peer);
 }
 
 void Dispatcher::handle_unknown(std::string_view line, const std::string& actor,
                                 const Rejection& why, const std::shared_ptr<Peer>& peer) {
-  route(line, actor, nullptr, &why, peer);
+  route(line, {actor, nullptr, &why}, peer);
 }
 
 void Dispatcher::refuse_unread(std::string_view method, const std::string& actor,
@@ -140,10 +166,61 @@ void Dispatcher::refuse(std::string_view line, const Rejection& why,
   Responder(api_.engine, peer, request ? request->id_text : request.error().id_text).reject(why);
 }
 
-// `principal` is nullptr for an unauthenticated caller, and `why` is then the reason; otherwise
-// `why` is nullptr.
-void Dispatcher::route(std::string_view line, const std::string& actor, const Principal* principal,
-                       const Rejection* why, const std::shared_ptr<Peer>& peer) {
+Rejection Dispatcher::unknown_method(const Request& request, const Requester& requester) const {
+  if (requester.principal == nullptr) return with_needed_role(*requester.why, Role::viewer);
+  std::vector<std::string> names;
+  for (const Method& method : methods_) names.emplace_back(method.name);
+  return {ErrorCode::METHOD_NOT_FOUND,
+          "there is no method " + std::string(utf8_prefix(request.method, 64)),
+          {{"methods", std::move(names)}},
+          {"signalbox rpc --describe"}};
+}
+
+void Dispatcher::prepare_roll_back(std::string_view line, const Requester& requester,
+                                   const std::shared_ptr<Peer>& peer, Responder& responder) {
+  if (requester.principal != nullptr && line.size() <= asked_again_bytes_max) {
+    responder.when_rolled_back(
+        [this, asked = std::string(line), principal = *requester.principal, peer] {
+          handle(asked, principal, peer);
+          peer->answer({}, query_weight);  // frees the place of the first request
+        });
+    return;
+  }
+  responder.when_rolled_back([this, responder] {
+    const Engine& engine = api_.engine;
+    responder.refuse_at_once(engine.storage_full() ? engine.storage_full_refusal()
+                                                   : engine.unproved_refusal());
+  });
+}
+
+// If the log has no space for the event, the request is rejected all the same.
+std::optional<Rejection> Dispatcher::deny(const Method& method, const boost::json::object& params,
+                                          const Requester& requester) {
+  if (!method.needs) return std::nullopt;
+  const Principal* const principal = requester.principal;
+  const Decided<void> allowed =
+      principal != nullptr ? check_rights(api_.engine.world(), *principal, method, params)
+                           : tl::unexpected(with_needed_role(*requester.why, *method.needs));
+  if (allowed) return std::nullopt;
+  const std::string& actor = denied_actor(requester);
+  const auto role = principal != nullptr ? std::optional(principal->role) : std::nullopt;
+  (void)api_.engine.begin({actor, {}, {}})
+      .apply(NoteAccessDenied{actor, std::string(method.name), role, *method.needs});
+  return allowed.error();
+}
+
+std::optional<Rejection> Dispatcher::why_not_now(const Method& method,
+                                                 const boost::json::object& params) const {
+  if (!api_.refuses_commands) return std::nullopt;
+  // While the log is away, an answer couldn't be sent before what was applied is durable.
+  const bool at_once = answers_at_once(method) && !params.contains("at");
+  const bool must_wait = api_.engine.is_stuck() && !at_once;
+  if (!needs_writer(method) && !must_wait) return std::nullopt;
+  return api_.refuses_commands();
+}
+
+void Dispatcher::route(std::string_view line, const Requester& requester,
+                       const std::shared_ptr<Peer>& peer) {
   // Most requests fit into the buffer, so that parsing them doesn't allocate.
   std::array<unsigned char, 8192> buffer;
   boost::json::monotonic_resource resource(buffer.data(), buffer.size());
@@ -159,74 +236,31 @@ void Dispatcher::route(std::string_view line, const std::string& actor, const Pr
   }
   const auto found = by_name_.find(request->method);
   const bool is_query = found != by_name_.end() && !found->second->mutates;
-  const std::string id_text = request->id_text;
-  Responder responder(api_.engine, peer, std::move(request->id_text), is_query ? query_weight : 1);
+  Responder responder(api_.engine, peer, request->id_text, is_query ? query_weight : 1);
   if (refusal_) return responder.reject(*refusal_);
   if (found == by_name_.end()) {
-    if (principal == nullptr) {
-      return refuse_now(api_.engine, responder, with_needed_role(*why, Role::viewer));
-    }
-    std::vector<std::string> names;
-    for (const Method& method : methods_) names.emplace_back(method.name);
-    return refuse_now(api_.engine, responder,
-                      {ErrorCode::METHOD_NOT_FOUND,
-                       "there is no method " + std::string(utf8_prefix(request->method, 64)),
-                       {{"methods", std::move(names)}},
-                       {"signalbox rpc --describe"}});
-  }
-  if (principal != nullptr && sees_no_tokens(principal->role)) responder.hide_tokens();
-  if (is_query && principal != nullptr && line.size() <= asked_again_bytes_max) {
-    responder.when_rolled_back([this, asked = std::string(line), asker = *principal, peer] {
-      handle(asked, asker, peer);
-      peer->answer({}, query_weight);  // frees the place of the first request
-    });
-  } else if (is_query) {
-    responder.when_rolled_back([this, responder] {
-      const Engine& engine = api_.engine;
-      responder.refuse_at_once(engine.storage_full() ? engine.storage_full_refusal()
-                                                     : engine.unproved_refusal());
-    });
+    return refuse_now(api_.engine, responder, unknown_method(*request, requester));
   }
   const Method& method = *found->second;
-  Decided<void> allowed;
-  if (principal != nullptr) {
-    allowed = check_rights(api_.engine.world(), *principal, method, request->params);
-  } else if (method.needs) {
-    allowed = tl::unexpected(with_needed_role(*why, *method.needs));
+  const Principal* const principal = requester.principal;
+  if (principal != nullptr && sees_no_tokens(principal->role)) responder.hide_tokens();
+  if (is_query) prepare_roll_back(line, requester, peer, responder);
+  if (const auto denial = deny(method, request->params, requester)) {
+    return refuse_now(api_.engine, responder, *denial);
   }
-  // A denial is recorded as an event, which names the job even if it has shown the access token of
-  // somebody else. If the log has no space for it, the request is rejected all the same.
-  const bool is_job = principal != nullptr && principal->job;
-  const std::string& denied = is_job ? principal->job->actor : actor;
-  if (!allowed) {
-    const auto role = principal != nullptr ? std::optional(principal->role) : std::nullopt;
-    (void)api_.engine.begin({denied, {}, {}})
-        .apply(NoteAccessDenied{denied, std::string(method.name), role, *method.needs});
-    return refuse_now(api_.engine, responder, allowed.error());
-  }
-  if (api_.refuses_commands) {
-    // While the log is away, an answer couldn't be sent before what was applied is durable.
-    const bool at_once = answers_at_once(method) && !request->params.contains("at");
-    const bool must_wait = api_.engine.is_stuck() && !at_once;
-    if (needs_writer(method) || must_wait) {
-      if (const auto refusal = api_.refuses_commands()) return responder.refuse_at_once(*refusal);
-    }
+  if (const auto refusal = why_not_now(method, request->params)) {
+    return responder.refuse_at_once(*refusal);
   }
   const auto moment = take_moment(method, *request);
   if (!moment) return responder.reject(moment.error());
-  if (*moment) return ask_past(**moment, id_text, *request, *principal, responder);
-  // A handler that reads no params wouldn't notice one.
-  if (method.params->fields.empty()) {
-    const auto none = from_json<NoParams>(request->params);
-    if (!none) return refuse_now(api_.engine, responder, none.error());
-  }
-  if (const auto named = require_named(method, request->params); !named) {
-    return refuse_now(api_.engine, responder, named.error());
+  if (*moment) return ask_past(**moment, *request, *principal, responder);
+  if (const auto checked = check_params(method, request->params); !checked) {
+    return refuse_now(api_.engine, responder, checked.error());
   }
   if (principal != nullptr && method.mutates) {
-    responder.note_denials(method.name, denied, principal->role);
+    responder.note_denials(method.name, denied_actor(requester), principal->role);
   }
-  Call call{std::move(request->params), origin_of(actor, principal), std::move(responder),
+  Call call{std::move(request->params), origin_of(requester), std::move(responder),
             principal != nullptr ? principal->role : Role::viewer};
   if (method.mutates && !request->command_id.empty()) {
     call.origin.command_id = std::move(request->command_id);
@@ -236,18 +270,16 @@ void Dispatcher::route(std::string_view line, const std::string& actor, const Pr
 }
 
 // A query needs a role, so the caller is known.
-void Dispatcher::ask_past(const std::string& moment, const std::string& id_text,
-                          const Request& request, const Principal& principal,
-                          const Responder& responder) {
+void Dispatcher::ask_past(const std::string& moment, const Request& request,
+                          const Principal& principal, const Responder& responder) {
   if (!api_.ask_past) {
     return responder.reject({ErrorCode::INVALID_PARAMS,
                              "the answers are about one moment already",
                              {{"field", std::string("at")}},
                              {}});
   }
-  if (id_text.empty()) return responder.relay({});  // nobody reads the answer
-  api_.ask_past({line_of(id_text, request), moment, principal, !is_address(principal.actor)},
-                responder);
+  if (request.id_text.empty()) return responder.relay({});  // nobody reads the answer
+  api_.ask_past({line_of(request), moment, principal, !is_address(principal.actor)}, responder);
 }
 
 }  // namespace signalbox

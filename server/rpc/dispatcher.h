@@ -16,6 +16,7 @@
 namespace signalbox {
 
 struct Request;
+struct Requester;
 
 class Dispatcher {
  public:
@@ -44,10 +45,25 @@ class Dispatcher {
   [[nodiscard]] const std::vector<Method>& methods() const { return methods_; }
 
  private:
-  void route(std::string_view line, const std::string& actor, const Principal* principal,
-             const Rejection* why, const std::shared_ptr<Peer>& peer);
-  void ask_past(const std::string& moment, const std::string& id_text, const Request& request,
-                const Principal& principal, const Responder& responder);
+  // Handles one line: what it takes until the handler of its method has it.
+  void route(std::string_view line, const Requester& requester, const std::shared_ptr<Peer>& peer);
+  // Returns the rejection of a request for a method that there isn't.
+  [[nodiscard]] Rejection unknown_method(const Request& request, const Requester& requester) const;
+  // Has a query asked again instead of answered, should what its answer says be rolled back; one
+  // that isn't kept for that is refused.
+  void prepare_roll_back(std::string_view line, const Requester& requester,
+                         const std::shared_ptr<Peer>& peer, Responder& responder);
+  // Returns why the requester may not make this call, and records that as AccessDenied; nullopt if
+  // it may.
+  [[nodiscard]] std::optional<Rejection> deny(const Method& method,
+                                              const boost::json::object& params,
+                                              const Requester& requester);
+  // Returns why the method can't be carried out now, whoever asks; nullopt if it can.
+  [[nodiscard]] std::optional<Rejection> why_not_now(const Method& method,
+                                                     const boost::json::object& params) const;
+  // Has a query answered about a moment of the past.
+  void ask_past(const std::string& moment, const Request& request, const Principal& principal,
+                const Responder& responder);
 
   Api& api_;
   std::optional<Rejection> refusal_;
