@@ -51,23 +51,28 @@ Decided<NewEvents> Engine::decide_now(const Command& command, const Now& now) co
   return decided;
 }
 
+void Engine::add_record(NewEvent&& event, const Origin& origin, std::int64_t recorded_at_ns,
+                        Commit& records) {
+  Record& record = records.emplace_back();
+  record.position = world_.position + 1;
+  record.stream = std::move(event.stream);
+  record.recorded_at_ns = recorded_at_ns;
+  record.actor = origin.actor;
+  record.command_id = origin.command_id;
+  record.request_digest = origin.request_digest;
+  record.cause = event.cause;
+  record.span_id = event.span_id;
+  record.event = std::move(event.event);
+  evolve(world_, record);
+}
+
 Decided<std::size_t> Engine::Transaction::apply(const Command& command) {
   const std::int64_t now_ns = engine_.now_ns();
   auto decided = TRY(engine_.decide_now(command, Now{now_ns, origin_.sender()}));
   // Records are large and growth would move them, so reserve the size of nearly all commits.
   if (records_.empty()) records_.reserve(std::max(decided.size(), commit_records_usual));
   for (NewEvent& event : decided) {
-    Record& record = records_.emplace_back();
-    record.position = engine_.world_.position + 1;
-    record.stream = std::move(event.stream);
-    record.recorded_at_ns = now_ns;
-    record.actor = origin_.actor;
-    record.command_id = origin_.command_id;
-    record.request_digest = origin_.request_digest;
-    record.cause = event.cause;
-    record.span_id = event.span_id;
-    record.event = std::move(event.event);
-    evolve(engine_.world_, record);
+    engine_.add_record(std::move(event), origin_, now_ns, records_);
   }
 #ifndef NDEBUG
   check_invariants(engine_.world_);
@@ -86,23 +91,10 @@ Decided<void> Engine::write_event(const Origin& origin, const Stream& stream, Ev
   TRY(accepts_event(event));
   SIGNALBOX_CHECK(!special_.has_value());
   Commit records;
-  const auto add = [&](NewEvent&& added) {
-    Record& record = records.emplace_back();
-    record.position = world_.position + 1;
-    record.stream = std::move(added.stream);
-    record.recorded_at_ns = now_ns();
-    record.actor = origin.actor;
-    record.cause = added.cause;
-    record.event = std::move(added.event);
-  };
   for (NewEvent& each : preceding) {
-    add(std::move(each));
-    evolve(world_, records.back());
+    add_record(std::move(each), origin.without_command(), now_ns(), records);
   }
-  add({stream, {}, cause, std::move(event)});
-  records.back().command_id = origin.command_id;
-  records.back().request_digest = origin.request_digest;
-  evolve(world_, records.back());
+  add_record({stream, {}, cause, std::move(event)}, origin, now_ns(), records);
   special_ = SpecialWrite{gathered_.size(), std::move(write)};
   gather(std::move(records));
   return {};

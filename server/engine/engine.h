@@ -121,8 +121,8 @@ class Engine {
   [[nodiscard]] bool is_stuck() const { return is_held() && !idle(); }
   // Returns whether commands that are due by the clock have to wait.
   [[nodiscard]] bool holds_deadlines() const { return storage_full_ || is_held(); }
-  // The moment (UTC, ns) of which answers show the state, if this process isn't the one that writes
-  // the log, or can't know any more whether it is; nullopt: the present. Any thread.
+  // Returns the moment (UTC, ns) of which answers show the state, if this process isn't the one
+  // that writes the log, or can't know any more whether it is; nullopt: the present. Any thread.
   [[nodiscard]] std::optional<std::int64_t> as_of_ns() const {
     const std::int64_t as_of_ns = as_of_ns_;
     return as_of_ns == present ? std::nullopt : std::optional(as_of_ns);
@@ -225,6 +225,9 @@ class Engine {
   [[nodiscard]] Decided<void> accepts_event(const Event& event) const;
   // Decides `command`, unless its events can't be written now.
   [[nodiscard]] Decided<NewEvents> decide_now(const Command& command, const Now& now) const;
+  // Adds the event to `records` as the next one of the log, and applies it to the world.
+  void add_record(NewEvent&& event, const Origin& origin, std::int64_t recorded_at_ns,
+                  Commit& records);
   void gather(Commit records);
   void roll_back(const std::string& why);
   void release(Position through, Durability durability);
