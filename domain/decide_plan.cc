@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <iterator>
 
-#include "domain/check.h"
 #include "domain/decide.h"
 #include "domain/limits.h"
 #include "domain/refusals.h"

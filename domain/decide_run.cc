@@ -4,7 +4,6 @@
 #include <iterator>
 
 #include "domain/attempt_end.h"
-#include "domain/check.h"
 #include "domain/decide.h"
 #include "domain/limits.h"
 #include "domain/refusals.h"

@@ -2,7 +2,6 @@
 #include "domain/decide.h"
 #include "domain/limits.h"
 #include "domain/placement.h"
-#include "domain/refusals.h"
 #include "domain/try.h"
 
 namespace signalbox {

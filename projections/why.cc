@@ -6,7 +6,6 @@
 #include <boost/describe/enum_to_string.hpp>
 
 #include "domain/admission.h"
-#include "domain/check.h"
 #include "domain/pipeline.h"
 #include "domain/refusals.h"
 #include "domain/station_turn.h"

@@ -7,7 +7,6 @@
 #include "domain/check.h"
 #include "domain/limits.h"
 #include "domain/try.h"
-#include "store/codec.h"
 #include "store/entry.h"
 
 namespace signalbox {

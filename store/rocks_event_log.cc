@@ -6,7 +6,6 @@
 #include <system_error>
 #include <utility>
 
-#include "domain/check.h"
 #include "domain/try.h"
 #include "store/anchor.h"
 #include "store/durable_file.h"

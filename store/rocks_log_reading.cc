@@ -3,7 +3,6 @@
 
 #include "domain/try.h"
 #include "store/entry.h"
-#include "store/head.h"
 #include "store/redaction.h"
 #include "store/rocks_log_state.h"
 

@@ -31,7 +31,6 @@
 #include "server/rpc/lock_queue.h"
 #include "server/rpc/methods/families.h"
 #include "server/rpc/read_models.h"
-#include "server/rpc/results.h"
 #include "server/rpc/step_queue.h"
 #include "server/scheduler/service_loops.h"
 #include "server/text/json_text.h"

@@ -10,7 +10,6 @@
 #include "domain/try.h"
 #include "projections/retention_plan.h"
 #include "server/scheduler/rewriting_turn.h"
-#include "server/text/utf8_text.h"
 
 namespace signalbox {
 namespace {

@@ -10,7 +10,6 @@
 #include "projections/memory_table.h"
 #include "projections/retention_plan.h"
 #include "store/memory_event_log.h"
-#include "store/merkle_tree.h"
 #include "store/sha256.h"
 #include "tests/domain/random_history.h"
 

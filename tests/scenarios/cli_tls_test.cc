@@ -10,7 +10,6 @@
 #include <sys/socket.h>
 
 #include "store/file_descriptor.h"
-#include "tests/eventually.h"
 #include "tests/fixtures/certificate.h"
 #include "tests/scenarios/http_client.h"
 #include "tests/scenarios/lock_fixture.h"

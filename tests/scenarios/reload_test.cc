@@ -10,7 +10,6 @@
 #include <boost/asio/ssl/stream.hpp>
 #include <boost/asio/write.hpp>
 
-#include "tests/eventually.h"
 #include "tests/fixtures/certificate.h"
 #include "tests/fixtures/notify_socket.h"
 #include "tests/scenarios/cli_fixture.h"

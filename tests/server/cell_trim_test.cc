@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include "server/cell/cell_member.h"
-#include "server/platform/clock.h"
 #include "store/memory_event_log.h"
 #include "store/memory_shared_log.h"
 #include "tests/eventually.h"

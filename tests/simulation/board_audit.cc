@@ -4,8 +4,6 @@
 
 #include <boost/describe/enum_to_string.hpp>
 
-#include "domain/service_loops.h"
-
 namespace signalbox::simulation {
 
 void BoardAudit::read(const Commit& commit) {

@@ -1,8 +1,6 @@
 // The simulated service as one of a cell. Wired as in server/server_cell.cc.
 #include <utility>
 
-#include "domain/check.h"
-#include "server/limits.h"
 #include "tests/simulation/simulated_server.h"
 
 namespace signalbox::simulation {

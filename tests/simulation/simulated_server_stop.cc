@@ -1,7 +1,6 @@
 // How the simulated service stops, and how it goes on without what a full disk didn't take.
 #include <utility>
 
-#include "domain/check.h"
 #include "server/engine/engine.h"
 #include "server/limits.h"
 #include "server/rpc/command_call.h"

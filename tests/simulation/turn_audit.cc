@@ -4,7 +4,6 @@
 
 #include <boost/describe/enum_to_string.hpp>
 
-#include "domain/limits.h"
 #include "domain/station_turn.h"
 #include "server/text/described_json.h"
 #include "server/text/time_text.h"

@@ -10,7 +10,6 @@
 #include "tests/fixtures/random_seed.h"
 #include "tests/fixtures/temporary_directory.h"
 #include "tests/store/log_directory.h"
-#include "tests/store/sample_events.h"
 
 namespace signalbox::test {
 namespace {

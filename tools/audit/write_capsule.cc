@@ -14,7 +14,6 @@
 #include "server/text/described_text.h"
 #include "store/base64.h"
 #include "store/codec.h"
-#include "store/durable_file.h"
 #include "store/merkle_proof.h"
 #include "store/redaction.h"
 #include "tools/audit/export_directory.h"

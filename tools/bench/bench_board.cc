@@ -8,8 +8,6 @@
 #include <string>
 #include <utility>
 
-#include "domain/evolve.h"
-#include "domain/service_loops.h"
 #include "server/board/board_loops.h"
 #include "server/board/git_board_files.h"
 #include "store/memory_event_log.h"

@@ -7,7 +7,6 @@
 
 #include "domain/try.h"
 #include "server/cell/cell_mark.h"
-#include "server/text/printable_text.h"
 #include "store/log_copy.h"
 #include "tools/cli/absolute_path.h"
 #include "tools/cli/call_error.h"

@@ -3,7 +3,6 @@
 #include <memory>
 
 #include "tools/cli/commands.h"
-#include "tools/cli/json_fields.h"
 
 namespace signalbox {
 namespace {

@@ -21,7 +21,6 @@
 #include "server/rpc/methods/forecast.h"
 #include "server/text/time_text.h"
 #include "server/transport/http/problem.h"
-#include "store/durable_file.h"
 #include "store/rocks_event_log.h"
 #include "tools/cli/json_fields.h"
 

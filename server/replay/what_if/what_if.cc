@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "domain/nanoseconds.h"
-#include "domain/service_loops.h"
 #include "server/board/board_loops.h"
 #include "server/engine/timers.h"
 #include "server/replay/what_if/attempt_pool.h"

@@ -6,7 +6,6 @@
 #include "server/rpc/method.h"
 #include "server/rpc/methods/families.h"
 #include "server/text/described_json.h"
-#include "server/text/time_text.h"
 
 namespace signalbox {
 namespace {

@@ -20,7 +20,6 @@
 #include "server/rpc/methods/families.h"
 #include "server/rpc/methods/query_params.h"
 #include "server/rpc/page_limit.h"
-#include "server/rpc/record_json.h"
 #include "store/codec.h"
 #include "store/event_log.h"
 

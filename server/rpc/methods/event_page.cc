@@ -9,7 +9,6 @@
 #include "domain/try.h"
 #include "server/engine/dropped_history.h"
 #include "server/engine/moment.h"
-#include "server/rpc/methods/query_params.h"
 #include "server/rpc/record_json.h"
 #include "server/text/described_json.h"
 

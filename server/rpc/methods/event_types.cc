@@ -8,7 +8,6 @@
 
 #include "server/rpc/command_call.h"
 #include "server/text/json_schema.h"
-#include "store/codec.h"
 
 namespace signalbox {
 namespace {

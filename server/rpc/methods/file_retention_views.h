@@ -2,7 +2,6 @@
 
 #include "server/rpc/method.h"
 #include "server/rpc/methods/families.h"
-#include "server/scheduler/file_retention.h"
 
 namespace signalbox {
 

@@ -4,7 +4,6 @@
 #include <map>
 #include <utility>
 
-#include "domain/limits.h"
 #include "domain/nanoseconds.h"
 #include "domain/try.h"
 #include "server/platform/clock.h"

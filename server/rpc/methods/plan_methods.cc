@@ -9,7 +9,6 @@
 #include "server/rpc/page_limit.h"
 #include "server/rpc/plan_results.h"
 #include "server/rpc/read_models.h"
-#include "store/event_log.h"
 
 namespace signalbox {
 namespace {

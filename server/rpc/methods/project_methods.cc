@@ -6,7 +6,6 @@
 #include "server/board/repository_check.h"
 #include "server/engine/engine.h"
 #include "server/limits.h"
-#include "server/platform/clock.h"
 #include "server/rpc/command_call.h"
 #include "server/rpc/known_pipeline.h"
 #include "server/rpc/methods/families.h"

@@ -2,7 +2,6 @@
 #include <utility>
 
 #include "domain/try.h"
-#include "server/engine/moment.h"
 #include "server/platform/clock.h"
 #include "server/rpc/methods/query_params.h"
 #include "server/rpc/methods/run_methods.h"

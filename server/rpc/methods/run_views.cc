@@ -12,7 +12,6 @@
 #include "server/rpc/read_models.h"
 #include "server/text/described_json.h"
 #include "server/text/utf8_text.h"
-#include "store/event_log.h"
 
 namespace signalbox {
 namespace {

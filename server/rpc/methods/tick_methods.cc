@@ -16,7 +16,6 @@
 #include "server/rpc/page_limit.h"
 #include "server/rpc/read_models.h"
 #include "server/rpc/run_root_call.h"
-#include "store/event_log.h"
 
 namespace signalbox {
 namespace {
