@@ -303,7 +303,12 @@ def check_suppressions(path):
             problems.append(f"{path}:{number}: only reports of foreign libraries are suppressed")
 
 
-LIMIT_FILES = ("domain/limits.h", "server/limits.h", "server/rpc/page_limit.h")
+LIMIT_FILES = (
+    "domain/limits.h",
+    "server/limits.h",
+    "server/rpc/page_limit.h",
+    "server/followers/traces/trace_limits.h",
+)
 # In every other header of these folders, the constants with such a name.
 LIMIT_FOLDERS = ("domain", "store", "projections", "server", "tools")
 LIMIT_NAME = r"\w+_(?:max|min)"

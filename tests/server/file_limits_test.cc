@@ -10,6 +10,7 @@
 
 #include "server/executors/checks/instructions.h"
 #include "server/executors/job_directory.h"
+#include "server/followers/traces/trace_limits.h"
 #include "server/followers/traces/trace_settings.h"
 #include "server/git/hidden_files.h"
 #include "server/git/hook_copy.h"

@@ -114,7 +114,7 @@ TEST(ProtocolDocument, ServerLimitsTellsEveryLimitThereIs) {
   static const std::regex constant(R"(inline constexpr [\w:]+ (\w+) =.*)");
   Names declared;
   for (const char* path : {"domain/limits.h", "server/limits.h", "server/rpc/page_limit.h",
-                           "projections/trace_span.h"}) {
+                           "server/followers/traces/trace_limits.h", "projections/trace_span.h"}) {
     for (const std::string& line : lines_of(path)) {
       std::smatch found;
       if (std::regex_match(line, found, constant)) declared.insert(found[1]);

@@ -8,7 +8,7 @@
 #include <boost/json/serialize.hpp>
 
 #include "domain/limits.h"
-#include "server/limits.h"
+#include "server/followers/traces/trace_limits.h"
 #include "tests/server/rpc_site.h"
 
 namespace signalbox {

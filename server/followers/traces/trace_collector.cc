@@ -4,7 +4,7 @@
 
 #include <boost/json/parse.hpp>
 
-#include "server/limits.h"
+#include "server/followers/traces/trace_limits.h"
 
 namespace signalbox {
 namespace {

@@ -11,7 +11,7 @@
 
 #include "domain/nanoseconds.h"
 #include "domain/try.h"
-#include "server/limits.h"
+#include "server/followers/traces/trace_limits.h"
 #include "server/platform/atomic_file.h"
 #include "server/platform/clock.h"
 #include "store/event_log.h"

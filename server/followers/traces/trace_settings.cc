@@ -13,7 +13,7 @@
 #include <sstream>
 
 #include "domain/try.h"
-#include "server/limits.h"
+#include "server/followers/traces/trace_limits.h"
 #include "server/platform/atomic_file.h"
 #include "server/platform/http_request.h"
 #include "server/platform/secret_file.h"

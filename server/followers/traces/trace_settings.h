@@ -10,7 +10,7 @@
 
 #include <tl/expected.hpp>
 
-#include "server/limits.h"
+#include "server/followers/traces/trace_limits.h"
 
 namespace signalbox {
 

@@ -9,7 +9,7 @@
 #include "projections/run_history.h"
 #include "projections/run_trace.h"
 #include "server/followers/traces/otlp_json.h"
-#include "server/limits.h"
+#include "server/followers/traces/trace_limits.h"
 
 namespace signalbox {
 namespace {

@@ -10,6 +10,7 @@
 #include "projections/trace_span.h"
 #include "server/board/run_change.h"
 #include "server/cell/cell_trim.h"
+#include "server/followers/traces/trace_limits.h"
 #include "server/limits.h"
 #include "server/rpc/claim_queue.h"
 #include "server/rpc/event_feed.h"
