@@ -42,7 +42,7 @@ void add_completion_command(ToolCommand app, Invocation& invocation);
 // Adds `help` and `version`.
 void add_help_commands(CommandLine& line, Invocation& invocation);
 
-// Subcommands of `run`, `lock` and `cell` that have their own source files.
+// Subcommands of `run`, `station`, `lock` and `cell` that have their own source files.
 void add_run_start_command(ToolCommand run, Invocation& invocation);
 void add_run_watch_command(ToolCommand run, Invocation& invocation);
 void add_run_artifact_command(ToolCommand run, Invocation& invocation);
@@ -51,6 +51,7 @@ void add_run_logs_command(ToolCommand run, Invocation& invocation);
 void add_run_diff_command(ToolCommand run, Invocation& invocation);
 void add_run_approve_command(ToolCommand run, Invocation& invocation);
 void add_run_export_command(ToolCommand run, Invocation& invocation);
+void add_station_complete_command(ToolCommand station, Invocation& invocation);
 void add_lock_exec_command(ToolCommand lock, Invocation& invocation);
 void add_cell_seed_command(ToolCommand cell, Invocation& invocation);
 
