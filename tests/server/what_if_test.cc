@@ -1,83 +1,14 @@
 // Tests recorded work under another policy. A history that the simulation made is recorded and
 // simulated again with the same result: so the simulation follows the service's own rules.
-#include <gtest/gtest.h>
+#include <algorithm>
+
 #include <rapidcheck/gtest.h>
 
-#include "domain/nanoseconds.h"
-#include "server/replay/what_if/what_if.h"
 #include "tests/server/recorded_work_fixture.h"
+#include "tests/server/what_if_fixture.h"
 
 namespace signalbox {
 namespace {
-
-constexpr std::int64_t noon_ns = 1'800'000'000 * ns_per_s;
-
-PipelineDefinition work_pipeline(std::int64_t lease_ms) {
-  StationDefinition work;
-  work.name = "work";
-  work.heartbeat_timeout_ms = lease_ms;
-  work.retry = {3, 1000, {Strategy::original, Strategy::simplified}};
-  StationDefinition job;
-  job.name = "job";
-  job.executor = ExecutorKind::process;
-  job.command = {"true"};
-  return {"work", {work, job}};
-}
-
-RecordedAttempt lasting(std::int64_t seconds) {
-  RecordedAttempt attempt;
-  attempt.ending = AttemptEnding::reported;
-  attempt.worked_ns = seconds * ns_per_s;
-  return attempt;
-}
-
-RecordedAttempt failing(std::int64_t seconds) {
-  RecordedAttempt attempt = lasting(seconds);
-  attempt.outcome = Outcome::failed;
-  attempt.error_class = ErrorClass::transient;
-  attempt.code = "BROKEN";
-  return attempt;
-}
-
-RunId run_number(std::uint8_t number) {
-  RunId id{};
-  id.bytes[15] = number;
-  return id;
-}
-
-class WhatIfTest : public testing::Test {
- protected:
-  // Adds a run that arrives this many seconds after noon.
-  RecordedRun& arrive(std::int64_t seconds, std::vector<RecordedAttempt> attempts,
-                      RecordedAttempt job) {
-    RecordedRun run;
-    run.id = run_number(static_cast<std::uint8_t>(work_.runs.size() + 1));
-    run.arrived_ns = noon_ns + seconds * ns_per_s;
-    run.pipeline = pipeline_;
-    run.stations.resize(2);
-    run.stations[0].attempts = std::move(attempts);
-    run.stations[1].attempts = {std::move(job)};
-    return work_.runs.emplace_back(std::move(run));
-  }
-  FlowMeasures play(const std::string& policy, std::size_t workers = 1) {
-    work_.from_ns = noon_ns;
-    work_.to_ns = noon_ns + 3600 * ns_per_s;
-    const auto read = read_what_if_policy(policy, {});
-    EXPECT_TRUE(read.has_value()) << policy;
-    WhatIfSettings settings;
-    settings.workers = workers;
-    settings.visit = [this](const Record& record) { records_.push_back(record); };
-    records_.clear();
-    last_ = what_if(work_, *read, settings);
-    return last_.measures;
-  }
-
-  RecordedWork work_;
-  std::shared_ptr<const PipelineDefinition> pipeline_ =
-      std::make_shared<PipelineDefinition>(work_pipeline(600'000));
-  std::vector<Record> records_;
-  WhatIf last_;
-};
 
 TEST_F(WhatIfTest, MoreWorkersShortenTheQueue) {
   for (int run = 0; run < 4; ++run) arrive(0, {lasting(100)}, lasting(10));
@@ -224,92 +155,6 @@ TEST_F(WhatIfTest, AShorterTimeoutEndsWhatWasDone) {
   EXPECT_EQ(shorter.timeouts, 1U);
   EXPECT_EQ(shorter.failed, 1U);
   EXPECT_EQ(shorter.makespan_ms, 51'000);
-}
-
-TEST_F(WhatIfTest, PeopleDecideAsTheyDid) {
-  PipelineDefinition pipeline = work_pipeline(600'000);
-  StationDefinition ask;
-  ask.name = "ask";
-  ask.executor = ExecutorKind::approval;
-  pipeline.stations.push_back(ask);
-  pipeline_ = std::make_shared<PipelineDefinition>(pipeline);
-  arrive(0, {lasting(10)}, lasting(10)).stations.resize(3);
-  work_.runs[0].stations[2].decisions.push_back({600 * ns_per_s, Decision::approve, {}});
-  RecordedRun& canceled = arrive(0, {lasting(1000)}, lasting(10));
-  canceled.stations.resize(3);
-  canceled.interventions.push_back({RecordedIntervention::Kind::cancel, 30 * ns_per_s});
-  const FlowMeasures measures = play("", 2);
-  EXPECT_EQ(measures.succeeded, 1U);
-  EXPECT_EQ(measures.run_time.max_ms, 620'000);
-  EXPECT_EQ(measures.canceled, 1U);
-  EXPECT_FALSE(last_.unfinished);
-}
-
-// An attempt's question keeps its run waiting as long as it did, also when the attempt has ended.
-TEST_F(WhatIfTest, QuestionsOfAttemptsAreDecidedAsTheyWere) {  // G10
-  RecordedAttempt held = lasting(100);
-  held.questions = {{40 * ns_per_s, 600 * ns_per_s, Decision::approve}};
-  arrive(0, {held}, lasting(10));
-  RecordedAttempt refused = held;
-  refused.questions.back().decision = Decision::reject;
-  arrive(0, {lasting(5)}, refused);
-  RecordedAttempt stopped;  // rejected while it was under way
-  stopped.worked_ns = 70 * ns_per_s;
-  stopped.questions = {{40 * ns_per_s, 30 * ns_per_s, Decision::reject}};
-  arrive(0, {stopped}, lasting(10));
-  arrive(0, {lasting(5)}, stopped);
-  const auto expect_as_it_was = [](const FlowMeasures& measures) {
-    EXPECT_EQ(measures.succeeded, 1U);
-    EXPECT_EQ(measures.failed, 3U);
-    EXPECT_EQ(measures.run_time.max_ms, 650'000);
-  };
-  expect_as_it_was(play("", 4));
-  EXPECT_FALSE(last_.unfinished);
-  work_ = recorded_from(records_);
-  const RecordedQuestion again = work_.runs[0].stations[0].attempts[0].questions.at(0);
-  EXPECT_EQ(again.after_ns, 40 * ns_per_s);
-  EXPECT_EQ(again.waited_ns, 600 * ns_per_s);
-  EXPECT_EQ(again.decision, Decision::approve);
-  expect_as_it_was(play("", 4));
-  EXPECT_FALSE(last_.unfinished);
-}
-
-// Cards go through the board's own admission: two wait for the only slot that the policy allows.
-TEST_F(WhatIfTest, MorePlacesForAgentsStartCardsSooner) {
-  StationDefinition build;
-  build.name = "build";
-  build.executor = ExecutorKind::process;
-  build.command = {"true"};
-  build.retry.max_retries = 0;
-  work_.projects.push_back({noon_ns, {"site", "/repository", {}, {}, {{"card", {build}}}}});
-  work_.policies.push_back({noon_ns, "/repository", {}});
-  pipeline_ = std::make_shared<PipelineDefinition>(PipelineDefinition{"card", {build}});
-  for (std::uint8_t card = 0; card < 3; ++card) {
-    RecordedRun run;
-    run.id = run_number(static_cast<std::uint8_t>(100 + card));
-    run.pipeline = pipeline_;
-    run.of_card = true;
-    run.stations.resize(1);
-    run.stations[0].attempts = {card == 0 ? failing(600) : lasting(600)};
-    RecordedCard& recorded = work_.cards.emplace_back();
-    recorded.id = run_number(static_cast<std::uint8_t>(200 + card));
-    recorded.submitted_ns = noon_ns + ns_per_s;
-    recorded.submitted = {"site", "a card", "", "", 0};
-    recorded.builds = {card};
-    work_.runs.push_back(std::move(run));
-  }
-  const FlowMeasures one = play("");
-  EXPECT_EQ(one.cards, 3U);
-  EXPECT_EQ(one.card_wait.max_ms, 1'200'000);
-  // The blocked card is retried when the policy says so.
-  EXPECT_EQ(one.runs, 4U + one.cards_merged);
-  EXPECT_EQ(one.failed, 1U);
-  const FlowMeasures three = play(
-      "[board]\nmax_concurrent_agents = 3\nmax_concurrent_agents_per_project = 3\n"
-      "blocked_retry_minutes = 1\n");
-  EXPECT_EQ(three.card_wait.max_ms, 0);
-  EXPECT_EQ(three.cards_merged, 3U);
-  EXPECT_LT(three.card_time.max_ms, one.card_time.max_ms);
 }
 
 TEST_F(WhatIfTest, AWrongPolicyIsRefusedWithItsPlace) {
