@@ -19,6 +19,7 @@
 
 #include "server/text/utf8_text.h"
 #include "tests/crash/connection.h"
+#include "tests/crash/line_damage.h"
 #include "tests/crash/server_process.h"
 #include "tests/fixtures/random_seed.h"
 
@@ -189,107 +190,6 @@ void expect_each_method(Connection& connection, const std::vector<std::string>& 
   }
 }
 
-class Damage {
- public:
-  explicit Damage(std::uint64_t seed) : random_(seed) {}
-
-  std::string of(std::string line, const std::string& other) {
-    if (pick(3) == 0) exchange_param(line);
-    for (std::size_t count = pick(4); count > 0; --count) damage(line, other);
-    std::erase(line, '\n');
-    return line;
-  }
-
- private:
-  std::size_t pick(std::size_t below) {
-    return std::uniform_int_distribution<std::size_t>(0, below - 1)(random_);
-  }
-  // Gives a param of a valid request another value, of whatever type, or adds a param.
-  void exchange_param(std::string& line) {
-    static const std::vector<std::string> names = {
-        "reason", "limit",  "cursor", "from",  "since",     "until",  "run_id",    "token",
-        "kinds",  "types",  "group",  "label", "backwards", "stream", "at",        "bytes",
-        "offset", "status", "fields", "by",    "lease_ms",  "actor",  "command_id"};
-    static const std::vector<std::string> values = {"null",
-                                                    "-1",
-                                                    "0",
-                                                    "0.5",
-                                                    "1e300",
-                                                    "[]",
-                                                    "{}",
-                                                    "true",
-                                                    "\"\"",
-                                                    "\"last\"",
-                                                    "\"1h\"",
-                                                    "[[1]]",
-                                                    "[null]",
-                                                    "\"\\u0000\"",
-                                                    "9223372036854775807",
-                                                    "18446744073709551615",
-                                                    "\"2026-02-30T00:00:00Z\"",
-                                                    "\"../..\"",
-                                                    "{\"a\":{\"b\":1}}"};
-    json::value request = json::parse(line);
-    json::object& params = request.at("params").as_object();
-    std::string name = names[pick(names.size())];
-    if (!params.empty() && pick(2) == 0) {
-      name = (params.begin() + static_cast<std::ptrdiff_t>(pick(params.size())))->key();
-    }
-    params[name] = json::parse(values[pick(values.size())]);
-    line = json::serialize(request);
-  }
-  void damage(std::string& line, const std::string& other) {
-    static const std::vector<std::string> words = {"null",
-                                                   "-1",
-                                                   "1e999",
-                                                   "0.1",
-                                                   "\"\"",
-                                                   "[]",
-                                                   "{}",
-                                                   "true",
-                                                   "99999999999999999999",
-                                                   "\\u0000",
-                                                   "\\ud800",
-                                                   "\xf0\x9f\x92\xa9",
-                                                   "\xff",
-                                                   ":",
-                                                   ",",
-                                                   "}",
-                                                   "]",
-                                                   "\"",
-                                                   std::string(1, '\0'),
-                                                   "-9223372036854775808",
-                                                   "\"9007199254740993\"",
-                                                   "cancelled",
-                                                   std::string(300, 'x')};
-    if (line.empty()) line = "{";
-    const std::size_t at = pick(line.size());
-    switch (pick(6)) {
-      case 0:
-        line[at] = static_cast<char>(pick(256));
-        return;
-      case 1:
-        line.erase(at, 1 + pick(8));
-        return;
-      case 2:
-        line.insert(at, words[pick(words.size())]);
-        return;
-      case 3:
-        line.replace(at, std::min<std::size_t>(pick(12), line.size() - at),
-                     words[pick(words.size())]);
-        return;
-      case 4:  // a value in the place of another
-        line.replace(at, line.size() - at, other.substr(std::min(at, other.size())));
-        return;
-      case 5:
-        line.insert(at, line.substr(pick(line.size()), 1 + pick(20)));
-        return;
-    }
-  }
-
-  std::mt19937_64 random_;
-};
-
 // Returns whether the line may be a JSON-RPC request without an id, which is never answered. The
 // parser here is configured differently from the server's: it accepts more.
 bool may_be_notification(const std::string& line) {
@@ -331,7 +231,7 @@ bool count_answer(const std::string& text, Tally& tally) {
 // Sends damaged lines in batches, and reads up to the answer to the end of each.
 void send_damaged(Connection& connection, const std::vector<std::string>& lines, std::size_t count,
                   std::uint64_t seed, Tally& tally) {
-  Damage damage(seed);
+  LineDamage damage(seed);
   std::mt19937_64 random(seed + 1);
   for (std::size_t sent = 0; sent < count; sent += lines_at_once) {
     std::string batch;
