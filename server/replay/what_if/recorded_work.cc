@@ -134,43 +134,24 @@ void WorkRecorder::end_attempt(const Record& record, OpenRun& open, AttemptEndin
   attempt.worked_ns = record.recorded_at_ns - open.claimed_ns;
   thin_out(attempt.beats);
   if (attempt.lease_ms > 0) {
-    busy_changes_.emplace_back(record.recorded_at_ns, -1);
-    Workers& workers = workers_[open.worker];
     if (ending == AttemptEnding::reported) {
-      ++workers.idle;
+      workers_.report(open.worker, record.recorded_at_ns);
     } else {
       const std::size_t number = work_.runs[open.index].stations[*open.station].attempts.size() - 1;
-      workers.unreported.push_back({open.index, *open.station, number, open.claimed_ns,
-                                    record.recorded_at_ns, ending == AttemptEnding::silent});
+      workers_.end_unreported(
+          open.worker, {open.index, *open.station, number, open.claimed_ns, record.recorded_at_ns,
+                        ending == AttemptEnding::silent});
     }
   }
   open.station.reset();
 }
 
-// A process does one attempt after the other. So a claim under a name whose other processes are all
-// at work comes from the one whose attempt ended first without a word of it, or from a new one.
-void WorkRecorder::note_return(const std::string& worker, std::int64_t now_ns) {
-  Workers& workers = workers_[worker];
-  if (workers.idle > 0) {
-    --workers.idle;
-    return;
-  }
-  if (workers.unreported.empty()) return;
-  const Unreported ended = workers.unreported.front();
-  workers.unreported.pop_front();
-  note_busy_until(ended, now_ns);
+void WorkRecorder::note_return(const std::optional<UnreportedAttempt>& lost, std::int64_t now_ns) {
+  if (!lost) return;
+  work_.runs[lost->run].stations[lost->station].attempts[lost->attempt].returned_ns =
+      now_ns - lost->claimed_ns;
 }
 
-void WorkRecorder::note_busy_until(const Unreported& ended, std::int64_t now_ns) {
-  // At the very moment of the end somebody else takes its place: it can't know yet.
-  if (!ended.is_lost || now_ns <= ended.ended_ns) return;
-  work_.runs[ended.run].stations[ended.station].attempts[ended.attempt].returned_ns =
-      now_ns - ended.claimed_ns;
-  busy_changes_.emplace_back(ended.ended_ns, 1);
-  busy_changes_.emplace_back(now_ns, -1);
-}
-
-// A worker that tells what it has used up has ended its work, too late.
 void WorkRecorder::note_late_usage(const Record& record, OpenRun& open,
                                    const LateUsageReported& event) {
   RecordedRun& run = work_.runs[open.index];
@@ -182,18 +163,8 @@ void WorkRecorder::note_late_usage(const Record& record, OpenRun& open,
   attempts[number].usage = event.usage;
   attempts[number].told_late_ns = record.recorded_at_ns - attempts[number].claimed_ns;
   if (attempts[number].lease_ms == 0) return;
-  for (auto& [name, workers] : workers_) {
-    auto& unreported = workers.unreported;
-    const auto ended =
-        std::find_if(unreported.begin(), unreported.end(), [&](const Unreported& each) {
-          return each.run == open.index && each.station == *station && each.attempt == number;
-        });
-    if (ended == unreported.end()) continue;
-    note_busy_until(*ended, record.recorded_at_ns);
-    unreported.erase(ended);
-    ++workers.idle;
-    return;
-  }
+  note_return(workers_.tell_late(open.index, *station, number, record.recorded_at_ns),
+              record.recorded_at_ns);
 }
 
 void WorkRecorder::claim(const Record& record, OpenRun& open, const StationClaimed& event,
@@ -208,17 +179,7 @@ void WorkRecorder::claim(const Record& record, OpenRun& open, const StationClaim
   work_.runs[open.index].stations[station].attempts.push_back(std::move(attempt));
   ++work_.attempts;
   if (event.lease_ms == 0) return;
-  note_return(event.worker, record.recorded_at_ns);
-  busy_changes_.emplace_back(record.recorded_at_ns, 1);
-}
-
-std::size_t WorkRecorder::workers_at_once() && {
-  std::stable_sort(busy_changes_.begin(), busy_changes_.end(),
-                   [](const auto& left, const auto& right) { return left.first < right.first; });
-  std::int64_t busy = 0;
-  std::int64_t most = 0;
-  for (const auto& [time_ns, change] : busy_changes_) most = std::max(most, busy += change);
-  return static_cast<std::size_t>(most);
+  note_return(workers_.claim(event.worker, record.recorded_at_ns), record.recorded_at_ns);
 }
 
 void WorkRecorder::fail_attempt(const Record& record, OpenRun& open, const Failure& failure) {
@@ -374,7 +335,7 @@ RecordedWork WorkRecorder::finish() && {
   for (auto& [id, open] : open_) {
     if (open.station) work_.runs[open.index].stations[*open.station].attempts.pop_back();
   }
-  work_.workers = std::move(*this).workers_at_once();
+  work_.workers = std::move(workers_).at_once();
   for (RecordedProject& project : work_.projects) {
     if (project.put_ns == 0) project.put_ns = work_.from_ns;
   }

@@ -4,18 +4,16 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <unordered_map>
-#include <utility>
 #include <vector>
 
 #include "domain/board_command.h"
 #include "domain/command.h"
 #include "domain/world.h"
+#include "server/replay/what_if/recorded_workers.h"
 
 namespace signalbox {
 
@@ -176,27 +174,11 @@ class WorkRecorder {
     bool cancel_requested = false;
   };
 
-  // An attempt that ended without a word of its worker.
-  struct Unreported {
-    std::size_t run = 0;
-    std::size_t station = 0;
-    std::size_t attempt = 0;
-    std::int64_t claimed_ns = 0;
-    std::int64_t ended_ns = 0;
-    bool is_lost = false;  // its lease ended
-  };
-  // The processes that claim under one name.
-  struct Workers {
-    std::size_t idle = 0;               // have reported and not claimed again
-    std::deque<Unreported> unreported;  // in their order; each may still be at work
-  };
-
   void start_run(const World& world, const Record& record, const RunStarted& event);
   void claim(const Record& record, OpenRun& open, const StationClaimed& event, std::size_t station);
-  void note_return(const std::string& worker, std::int64_t now_ns);
-  void note_busy_until(const Unreported& ended, std::int64_t now_ns);
+  // Notes that the worker of an attempt that lost its lease was at it until now.
+  void note_return(const std::optional<UnreportedAttempt>& lost, std::int64_t now_ns);
   void note_late_usage(const Record& record, OpenRun& open, const LateUsageReported& event);
-  [[nodiscard]] std::size_t workers_at_once() &&;
   void apply_run(const Record& record, OpenRun& open);
   void apply_attempt(const Record& record, OpenRun& open);
   void decide(const Record& record, OpenRun& open, RecordedDecision decision);
@@ -208,8 +190,7 @@ class WorkRecorder {
   RecordedAttempt& attempt_of(OpenRun& open);
 
   RecordedWork work_;
-  std::map<std::string, Workers> workers_;                  // by name
-  std::vector<std::pair<std::int64_t, int>> busy_changes_;  // when workers begin (1) and end (-1)
+  RecordedWorkers workers_;
   std::unordered_map<RunId, OpenRun, UuidHash> open_;
   std::unordered_map<CardId, std::size_t, UuidHash> cards_;  // indices in work_.cards
   std::unordered_map<CardId, std::int64_t, UuidHash> blocked_ns_;
