@@ -47,6 +47,7 @@ class ServiceLoops {
   // Returns when to call run_due() (monotonic, ns). While the disk is full nothing is due, because
   // no tick could begin.
   [[nodiscard]] std::int64_t next_due_ns() const;
+  // Runs the loops that are due.
   void run_due();
 
   [[nodiscard]] std::vector<ScheduledLoop*> all() const;
