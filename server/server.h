@@ -204,7 +204,7 @@ class Server {
   // Returns a pool over `lanes` whose continuations run on the engine thread. With `while_serving`,
   // continuations are dropped once the service stops.
   BlockingPool blocking_pool(LanePool& lanes, bool while_serving);
-  // Uses the settings of a reload; `tls` if the certificate is another one.
+  // Uses the settings of a reload; `tls` is set if there is TLS.
   void apply_settings(const Config& config, const std::optional<TlsIdentity>& tls);
 
   // What follows is in server_methods.cc.

@@ -8,7 +8,7 @@ namespace {
 
 // Subscribers that catch up leave the processors to commands, and so do reports, queries about the
 // past and a retention.
-constexpr int backlog_niceness = 10;
+constexpr int background_niceness = 10;
 
 }  // namespace
 
@@ -49,38 +49,35 @@ LanePool::Bounds ServiceLanes::tile_bounds() {
 LanePool::Bounds ServiceLanes::backlog_bounds() {
   LanePool::Bounds own = bounds(limits::backlog_readers_max);
   own.threads_max = limits::backlog_readers_max;
-  own.niceness = backlog_niceness;
-  return own;
-}
-
-// One thread: a report of a long period takes its time, and doesn't hang.
-LanePool::Bounds ServiceLanes::report_bounds() {
-  LanePool::Bounds own = bounds(1);
-  own.threads_max = 1;
-  own.waiting_max = limits::reports_waiting_max;
-  own.niceness = backlog_niceness;
-  own.hang_ms = limits::report_hang_ms_max;
+  own.niceness = background_niceness;
   return own;
 }
 
 // One thread, however long its work takes.
-LanePool::Bounds ServiceLanes::retention_bounds() {
-  LanePool::Bounds own = bounds(1);
-  own.threads_max = 1;
-  own.niceness = backlog_niceness;
+LanePool::Bounds ServiceLanes::background_bounds() {
+  LanePool::Bounds own = single_bounds();
+  own.niceness = background_niceness;
+  return own;
+}
+
+// A report of a long period takes its time, and doesn't hang.
+LanePool::Bounds ServiceLanes::report_bounds() {
+  LanePool::Bounds own = background_bounds();
+  own.waiting_max = limits::reports_waiting_max;
+  own.hang_ms = limits::report_hang_ms_max;
   return own;
 }
 
 // Called by the thread of file_retentions alone: one root at a time, and those that hang.
 LanePool::Bounds ServiceLanes::run_root_removal_bounds() {
   LanePool::Bounds own = bounds(1);
-  own.niceness = backlog_niceness;
+  own.niceness = background_niceness;
   return own;
 }
 
 // Each thread waits for a process, which inherits its niceness. A thread that waits doesn't hang.
 LanePool::Bounds ServiceLanes::what_if_bounds() {
-  LanePool::Bounds own = retention_bounds();
+  LanePool::Bounds own = background_bounds();
   own.working_max = limits::what_if_working_max;
   own.threads_max = limits::what_if_working_max;
   own.lane_working_max = limits::what_if_working_max;

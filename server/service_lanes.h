@@ -31,10 +31,10 @@ class ServiceLanes {
   LanePool tiles{tile_bounds()};                          // of the log; they share a mutex
   LanePool reports{report_bounds()};                      // one at a time, callers take turns
   LanePool backlogs{backlog_bounds()};                    // old events for subscribers
-  LanePool past_worlds{retention_bounds()};               // queries about the past
+  LanePool past_worlds{background_bounds()};              // queries about the past
   LanePool what_ifs{what_if_bounds()};                    // forecasts, each in its own process
-  LanePool retentions{retention_bounds()};                // archiving and dropping old records
-  LanePool file_retentions{retention_bounds()};           // removing files of ended runs
+  LanePool retentions{background_bounds()};               // archiving and dropping old records
+  LanePool file_retentions{background_bounds()};          // removing files of ended runs
   LanePool run_root_removals{run_root_removal_bounds()};  // the same in roots that clients named
   LanePool run_root_writes{bounds(1)};                    // called by the run root writer alone
   LanePool agent_logs{bounds(1)};                         // what agents print, for subscribers
@@ -49,8 +49,8 @@ class ServiceLanes {
   static LanePool::Bounds single_bounds();
   static LanePool::Bounds tile_bounds();
   static LanePool::Bounds backlog_bounds();
+  static LanePool::Bounds background_bounds();
   static LanePool::Bounds report_bounds();
-  static LanePool::Bounds retention_bounds();
   static LanePool::Bounds run_root_removal_bounds();
   static LanePool::Bounds what_if_bounds();
   static LanePool::Bounds remote_bounds();
