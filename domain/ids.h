@@ -46,6 +46,14 @@ std::string to_string(const Uuid& uuid);
 // Parses the canonical form in either case. Returns nullopt for anything else.
 std::optional<Uuid> parse_uuid(std::string_view text);
 
+// Return the bytes as they are. The view points into the argument.
+inline std::string_view raw_bytes(const Uuid& uuid) {
+  return {reinterpret_cast<const char*>(uuid.bytes.data()), uuid.bytes.size()};
+}
+inline std::string_view raw_bytes(const Digest& digest) {
+  return {reinterpret_cast<const char*>(digest.bytes.data()), digest.bytes.size()};
+}
+
 // Returns 64 lower-case hexadecimal digits.
 std::string to_hex(const Digest& digest);
 // Parses 64 hexadecimal digits in either case. Returns nullopt for anything else.

@@ -73,7 +73,7 @@ inline void append_text(std::string& out, std::string_view text) {
 template <class Bytes>
 std::string raw(char kind, const Bytes& id) {
   std::string key(1, kind);
-  key.append(reinterpret_cast<const char*>(id.bytes.data()), id.bytes.size());
+  key.append(raw_bytes(id));
   return key;
 }
 

@@ -17,7 +17,7 @@ SpanId first_eight(const Bytes& bytes) {
 
 SpanId hashed(std::string_view prefix, const RunId& run_id, Position position) {
   std::string text(prefix);
-  text.append(reinterpret_cast<const char*>(run_id.bytes.data()), run_id.bytes.size());
+  text.append(raw_bytes(run_id));
   text += std::to_string(position);
   return first_eight(sha256(text).bytes);
 }

@@ -37,9 +37,7 @@ void append_set(std::string& out, std::uint64_t size, const Lanes& sum) {
   for (const std::uint64_t lane : sum) append_integer(out, lane);
 }
 
-void append_key(std::string& out, const RunId& id) {
-  out.append(reinterpret_cast<const char*>(id.bytes.data()), id.bytes.size());
-}
+void append_key(std::string& out, const RunId& id) { out.append(raw_bytes(id)); }
 void append_key(std::string& out, const std::string& key) {
   append_integer(out, static_cast<std::uint32_t>(key.size()));
   out.append(key);
@@ -49,7 +47,7 @@ void append_pipelines(std::string& out, const World& world) {
   const auto sorted = sorted_entries(world.pipelines);
   append_integer(out, static_cast<std::uint64_t>(sorted.size()));
   for (const auto* entry : sorted) {
-    out.append(reinterpret_cast<const char*>(entry->first.bytes.data()), sizeof(Digest));
+    out.append(raw_bytes(entry->first));
     described::encode(*entry->second.definition, out);
     append_integer(out, entry->second.open_runs);
     append_integer(out, entry->second.idle_since);

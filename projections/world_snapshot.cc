@@ -93,7 +93,7 @@ Stored<void> write_snapshot(const std::filesystem::path& directory, const World&
   bytes.reserve(body.size() + head.size() + 128);
   append_integer(bytes, world_format);
   append_integer(bytes, world.position);
-  bytes.append(reinterpret_cast<const char*>(digest.bytes.data()), digest.bytes.size());
+  bytes.append(raw_bytes(digest));
   append_integer(bytes, static_cast<std::uint32_t>(head.size()));
   bytes.append(head);
   append_integer(bytes, static_cast<std::uint64_t>(body.size()));

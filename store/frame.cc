@@ -56,11 +56,6 @@ tl::unexpected<StoreError> damaged(Position position, std::string message) {
 }
 
 template <class Raw>
-std::string_view raw_view(const Raw& raw) {
-  return {reinterpret_cast<const char*>(raw.bytes.data()), raw.bytes.size()};
-}
-
-template <class Raw>
 void assign_raw(Raw& raw, std::string_view bytes) {
   if (bytes.empty()) {
     raw = Raw{};
@@ -91,8 +86,6 @@ void assign_header(Record& record, const Frame& frame) {
   assign_raw(record.span_id, frame.span_id);
   record.redacted = frame.redacted();
 }
-
-std::string_view digest_bytes(const Digest& digest) { return raw_view(digest); }
 
 void append_text(std::string& out, std::string_view text) {
   SIGNALBOX_CHECK(text.size() <= std::numeric_limits<std::uint16_t>::max());
@@ -161,13 +154,13 @@ Frame encode_record(const Record& record, const Salt& salt, std::string& out) {
   put_integer(fixed, position_offset, record.position);
   put_integer(fixed, recorded_at_offset, record.recorded_at_ns);
   out.append(fixed.data(), fixed.size());
-  if ((fields & has_run_id) != 0) out.append(raw_view(record.stream.run_id));
+  if ((fields & has_run_id) != 0) out.append(raw_bytes(record.stream.run_id));
   if ((fields & has_stream_name) != 0) append_text(out, record.stream.name);
   if ((fields & has_actor) != 0) append_text(out, record.actor);
   if ((fields & has_command_id) != 0) append_text(out, record.command_id);
-  if ((fields & has_request_digest) != 0) out.append(raw_view(record.request_digest));
+  if ((fields & has_request_digest) != 0) out.append(raw_bytes(record.request_digest));
   if ((fields & has_cause) != 0) append_integer(out, record.cause);
-  if ((fields & has_span_id) != 0) out.append(raw_view(record.span_id));
+  if ((fields & has_span_id) != 0) out.append(raw_bytes(record.span_id));
   const std::size_t header_end = out.size();
   out.append(reinterpret_cast<const char*>(salt.data()), salt.size());
   encode_payload(record.event, out);
@@ -215,7 +208,7 @@ void append_frame(std::string_view header, std::string_view salted_payload, std:
 
 void append_redacted_frame(std::string_view header, const Digest& payload_digest,
                            std::string_view replacement, std::string& out) {
-  append_parts(header, digest_bytes(payload_digest), replacement, out);
+  append_parts(header, raw_bytes(payload_digest), replacement, out);
 }
 
 std::string replacement_of(const Event& event, const Salt& salt) {

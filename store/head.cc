@@ -21,7 +21,7 @@ void encode_head(const MerkleFrontier& frontier, std::string& out) {
   append_integer(out, head_format_current);
   append_integer(out, frontier.leaves);
   for (const Digest& subtree : frontier.subtrees) {
-    out.append(reinterpret_cast<const char*>(subtree.bytes.data()), subtree.bytes.size());
+    out.append(raw_bytes(subtree));
   }
   const std::uint32_t crc = crc32c(std::string_view(out).substr(begin + crc_bytes));
   std::memcpy(out.data() + begin, &crc, sizeof crc);

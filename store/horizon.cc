@@ -82,7 +82,7 @@ std::string encode_horizon(const Horizon& horizon) {
   append_integer(body, horizon_format);
   append_integer(body, horizon.position);
   append_integer(body, horizon.dropped_at);
-  body.append(reinterpret_cast<const char*>(horizon.base_sha256.bytes.data()), sizeof(Digest));
+  body.append(raw_bytes(horizon.base_sha256));
   append_integer(body, horizon.base_bytes);
   append_integer(body, horizon.base_key);
   append_integer(body, static_cast<std::uint8_t>(horizon.files_rewritten));

@@ -19,7 +19,7 @@ std::uint64_t group_of(Position position) { return (position - 1) / leaf_group_l
 std::string encode_leaf_group(const LeafGroup& group) {
   std::string bytes(1, group.is_root ? group_root : group_of_leaves);
   for (const Digest& hash : group.hashes) {
-    bytes.append(reinterpret_cast<const char*>(hash.bytes.data()), sizeof hash.bytes);
+    bytes.append(raw_bytes(hash));
   }
   return bytes;
 }

@@ -11,9 +11,7 @@ namespace {
 
 static_assert(leaf_group_leaves == tile_width);
 
-void append_hash(std::string& out, const Digest& digest) {
-  out.append(reinterpret_cast<const char*>(digest.bytes.data()), digest.bytes.size());
-}
+void append_hash(std::string& out, const Digest& digest) { out.append(raw_bytes(digest)); }
 
 tl::unexpected<StoreError> no_such_tile(const TilePath& tile) {
   return store_failure(StoreError::Kind::not_found, "the log has no " + tile_path(tile) + " now");

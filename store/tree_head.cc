@@ -9,9 +9,7 @@
 namespace signalbox {
 
 std::string tree_head_text(const TreeHead& head) {
-  return head.origin + "\n" + std::to_string(head.size) + "\n" +
-         to_base64(
-             {reinterpret_cast<const char*>(head.root.bytes.data()), head.root.bytes.size()}) +
+  return head.origin + "\n" + std::to_string(head.size) + "\n" + to_base64(raw_bytes(head.root)) +
          "\n";
 }
 

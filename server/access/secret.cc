@@ -53,7 +53,7 @@ Stored<std::string> load_job_key(const std::filesystem::path& data, const Random
   // A missing or damaged key is made anew. Jobs under way are still known by their processes.
   Digest bits;
   random(std::as_writable_bytes(std::span(bits.bytes)));
-  std::string key(reinterpret_cast<const char*>(bits.bytes.data()), bits.bytes.size());
+  std::string key(raw_bytes(bits));
   TRY(replace_file(file, key));
   return key;
 }

@@ -28,10 +28,6 @@ Digest hmac_sha256(std::string_view key, std::string_view text) {
   return mac;
 }
 
-std::string_view bytes_of(const Digest& digest) {
-  return {reinterpret_cast<const char*>(digest.bytes.data()), digest.bytes.size()};
-}
-
 // Returns the time as "20130524T000000Z".
 std::string basic_time(std::int64_t wall_ns) {
   std::string text = format_time(wall_ns).substr(0, 19);  // 2013-05-24T00:00:00
@@ -90,9 +86,9 @@ std::string signature_of(const SignedParts& request, const CanonicalHeaders& hea
   Digest key = hmac_sha256("AWS4" + credentials.secret, moment.day);
   for (const std::string_view part :
        {std::string_view(region), std::string_view("s3"), std::string_view("aws4_request")}) {
-    key = hmac_sha256(bytes_of(key), part);
+    key = hmac_sha256(raw_bytes(key), part);
   }
-  return to_hex(hmac_sha256(bytes_of(key), to_sign));
+  return to_hex(hmac_sha256(raw_bytes(key), to_sign));
 }
 
 }  // namespace

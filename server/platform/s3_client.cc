@@ -57,9 +57,7 @@ std::optional<Digest> digest_of_checksum(const std::string& text) {
   return digest;
 }
 
-std::string checksum_of(const Digest& sha256) {
-  return to_base64({reinterpret_cast<const char*>(sha256.bytes.data()), sha256.bytes.size()});
-}
+std::string checksum_of(const Digest& sha256) { return to_base64(raw_bytes(sha256)); }
 
 // Faults of the way there, or of the moment: the same request may succeed later.
 bool is_passing(long status, std::string_view code) {

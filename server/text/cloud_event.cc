@@ -60,7 +60,7 @@ void append_cloud_event(const Frame& frame, const Record& record, const Digest& 
   out.append(typeversion_key);
   append_integer_text(out, tag.version);
   out.append(",\"leafhash\":\"");
-  append_base64(out, {reinterpret_cast<const char*>(leaf.bytes.data()), leaf.bytes.size()});
+  append_base64(out, raw_bytes(leaf));
   out.append("\"").append(header_key);
   append_base64(out, frame.header);
   if (frame.redacted()) {

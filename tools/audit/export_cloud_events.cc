@@ -11,10 +11,6 @@
 namespace signalbox {
 namespace {
 
-std::string_view digest_view(const Digest& digest) {
-  return {reinterpret_cast<const char*>(digest.bytes.data()), digest.bytes.size()};
-}
-
 RenderLeaf cloud_event_renderer(const std::string& origin) {
   return [origin, record = Record(), sha256 = std::make_shared<Sha256>()](
              const Frame& frame, const Digest& leaf, LeafChunk& chunk) mutable -> Stored<void> {
@@ -22,7 +18,7 @@ RenderLeaf cloud_event_renderer(const std::string& origin) {
     const std::size_t begin = chunk.text.size();
     append_cloud_event(frame, record, leaf, origin, chunk.text);
     const Digest line = sha256->update(std::string_view(chunk.text).substr(begin)).finish();
-    chunk.text_digests.append(digest_view(leaf)).append(digest_view(line));
+    chunk.text_digests.append(raw_bytes(leaf)).append(raw_bytes(line));
     return {};
   };
 }

@@ -14,9 +14,7 @@ namespace {
 
 constexpr std::string_view manifest_title = "signalbox audit export 1";
 
-std::string digest_base64(const Digest& digest) {
-  return to_base64({reinterpret_cast<const char*>(digest.bytes.data()), digest.bytes.size()});
-}
+std::string digest_base64(const Digest& digest) { return to_base64(raw_bytes(digest)); }
 
 std::string segment_name(Position first, const char* suffix) {
   std::array<char, 64> name{};

@@ -16,10 +16,6 @@
 namespace signalbox {
 namespace {
 
-std::string_view tile_hash_view(const Digest& digest) {
-  return {reinterpret_cast<const char*>(digest.bytes.data()), digest.bytes.size()};
-}
-
 // Renders an entry of a bundle: two bytes of length, big endian, and the entry.
 RenderLeaf tile_entry_renderer() {
   return [sha256 = std::make_shared<Sha256>()](const Frame& frame, const Digest&,
@@ -29,7 +25,7 @@ RenderLeaf tile_entry_renderer() {
     chunk.text.push_back(static_cast<char>(bytes >> 8));
     chunk.text.push_back(static_cast<char>(bytes));
     chunk.text.append(frame.header);
-    chunk.text.append(tile_hash_view(payload_digest(frame, *sha256)));
+    chunk.text.append(raw_bytes(payload_digest(frame, *sha256)));
     return {};
   };
 }
@@ -88,7 +84,7 @@ class TileWriter {
 
   Called<void> add_hash(unsigned level, const Digest& hash) {
     Level& each = levels_[level];
-    each.hashes.append(tile_hash_view(hash));
+    each.hashes.append(raw_bytes(hash));
     append_leaf(each.tree, hash, sha256_);
     if (++each.leaves < tile_width) return {};
     TRY(write_hashes(level, tile_width));

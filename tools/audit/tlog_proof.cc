@@ -19,17 +19,13 @@ tl::unexpected<StoreError> doesnt_hold(std::string what) {
   return store_failure(StoreError::Kind::damaged, std::move(what));
 }
 
-std::string_view proof_hash_view(const Digest& digest) {
-  return {reinterpret_cast<const char*>(digest.bytes.data()), digest.bytes.size()};
-}
-
 }  // namespace
 
 std::string proof_text(const TlogProof& proof) {
   std::string text(proof_title);
   if (proof.extra) text += "extra " + to_base64(*proof.extra) + "\n";
   text += "index " + std::to_string(proof.index) + "\n";
-  for (const Digest& hash : proof.hashes) text += to_base64(proof_hash_view(hash)) + "\n";
+  for (const Digest& hash : proof.hashes) text += to_base64(raw_bytes(hash)) + "\n";
   return text + "\n" + proof.checkpoint;
 }
 
@@ -66,7 +62,7 @@ std::optional<TlogProof> parse_proof(std::string_view text) {
 
 std::string entry_of(const Frame& frame) {
   Sha256 hashing;
-  return std::string(frame.header).append(proof_hash_view(payload_digest(frame, hashing)));
+  return std::string(frame.header).append(raw_bytes(payload_digest(frame, hashing)));
 }
 
 Called<TlogProof> prove_position(const AuditLog& log, Position position, Position size,

@@ -19,10 +19,6 @@ namespace fs = std::filesystem;
 constexpr std::size_t entry_length_bytes = 2;
 constexpr std::size_t bundle_bytes_max = tile_width * (entry_length_bytes + 0xffff);
 
-std::string_view hash_bytes(const Digest& digest) {
-  return {reinterpret_cast<const char*>(digest.bytes.data()), digest.bytes.size()};
-}
-
 // Iterates over the entries of a bundle; returns nothing at its end or at a truncated entry.
 class BundleEntries {
  public:
@@ -149,7 +145,7 @@ class TileVerification {
                    const std::optional<std::string>& hashes) {
     const std::size_t at = (position - 1) % tile_width * sizeof(Digest);
     if (hashes && hashes->size() >= at + sizeof(Digest) &&
-        std::string_view(*hashes).substr(at, sizeof(Digest)) != hash_bytes(leaf)) {
+        std::string_view(*hashes).substr(at, sizeof(Digest)) != raw_bytes(leaf)) {
       findings_.add({tile_path(entries_tile), 0, position,
                      "its entry isn't the one whose hash is in " + tile_path(hashes_tile)});
       return;
@@ -171,7 +167,7 @@ class TileVerification {
 
   void add_hash(unsigned level, const Digest& hash) {
     Level& each = levels_[level];
-    each.hashes.append(hash_bytes(hash));
+    each.hashes.append(raw_bytes(hash));
     append_leaf(each.tree, hash, sha256_);
     if (each.hashes.size() < tile_width * sizeof(Digest)) return;
     compare_hashes(level);

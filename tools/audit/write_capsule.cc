@@ -40,8 +40,7 @@ struct RunGathering {
 RenderLeaf run_renderer(const RunId& run_id, const std::string& origin) {
   return [run_id, origin, record = Record()](const Frame& frame, const Digest& leaf,
                                              LeafChunk& chunk) mutable -> Stored<void> {
-    const std::string_view wanted(reinterpret_cast<const char*>(run_id.bytes.data()),
-                                  sizeof run_id);
+    const std::string_view wanted = raw_bytes(run_id);
     const bool of_run = frame.stream == StreamKind::run && frame.run_id == wanted;
     if (!of_run && frame.number != PayloadRedacted::tag.number) return {};
     TRY(decode_frame(frame, record));
@@ -244,7 +243,7 @@ std::string record_line(const FoundRecord& found, const SparseTree& tree, Sha256
   const auto proof = tree.proof(found.index, sha256);
   for (std::size_t step = 0; step < proof.size(); ++step) {
     line += step == 0 ? "\"" : ",\"";
-    append_base64(line, {reinterpret_cast<const char*>(proof[step].bytes.data()), sizeof(Digest)});
+    append_base64(line, raw_bytes(proof[step]));
     line += "\"";
   }
   return line + "],\"event\":" + found.event + "}\n";
@@ -298,9 +297,7 @@ Called<void> write_lines(const CapsuleRequest& request, const RunGathering& gath
 
 std::string capsule_note_text(const TreeHead& head, const RunId& run_id, std::uint64_t records,
                               const Digest& lines) {
-  const auto base64 = [](const Digest& digest) {
-    return to_base64({reinterpret_cast<const char*>(digest.bytes.data()), digest.bytes.size()});
-  };
+  const auto base64 = [](const Digest& digest) { return to_base64(raw_bytes(digest)); };
   return "signalbox run capsule 1\norigin " + head.origin + "\nrun " + to_string(run_id) +
          "\nsize " + std::to_string(head.size) + "\nroot " + base64(head.root) + "\nrecords " +
          std::to_string(records) + "\nlines " + base64(lines) + "\n";

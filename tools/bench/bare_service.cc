@@ -172,9 +172,7 @@ bool BareService::give_next(std::string_view worker, std::string& out) {
   ready_.pop_front();
   const std::string& station = run.stations[run.station];
   const Uuid span = new_uuid();
-  record(station_claimed, run,
-         std::string(worker).append(reinterpret_cast<const char*>(span.bytes.data()),
-                                    span.bytes.size()));
+  record(station_claimed, run, std::string(worker).append(raw_bytes(span)));
   run.token = position_;
   out += R"("claim":{"run_id":")";
   out += to_string(run.id);
@@ -202,7 +200,7 @@ void BareService::record(char type, const Run& run, std::string_view text) {
   append_integer(records_, position_);
   append_integer(records_, now_ns_);
   records_ += type;
-  records_.append(reinterpret_cast<const char*>(run.id.bytes.data()), run.id.bytes.size());
+  records_.append(raw_bytes(run.id));
   append_integer(records_, static_cast<std::uint32_t>(run.station));
   append_integer(records_, run.token);
   append_integer(records_, static_cast<std::uint32_t>(text.size()));
