@@ -12,6 +12,7 @@
 #include "server/rpc/artifact_work.h"
 #include "server/server.h"
 #include "server/text/printable_text.h"
+#include "server/text/separated_text.h"
 #include "server/text/time_text.h"
 
 namespace signalbox {
@@ -26,10 +27,8 @@ void log_file_retention(const FileRetentionReport& report, spdlog::logger& logge
                 each.reason);
   }
   for (const IgnoredRunFiles& each : report.ignored) {
-    std::string names;
-    for (const std::string& name : each.first) names += (names.empty() ? "" : ", ") + name;
     logger.info("file retention: {} ignored files and directories went with run {}: {}{}",
-                each.total, to_string(each.run_id), printable(names),
+                each.total, to_string(each.run_id), printable(comma_separated(each.first)),
                 each.total > each.first.size() ? ", …" : "");
   }
   for (const RemovedRef& each : report.removed_refs) {

@@ -7,22 +7,18 @@
 #include "domain/try.h"
 #include "server/limits.h"
 #include "server/platform/service_manager.h"
+#include "server/text/separated_text.h"
 #include "server/text/time_text.h"
 
 namespace signalbox {
 namespace {
 
-std::string list_of(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
-  return text;
-}
-
 std::string reload_text(const ChangedSettings& changed) {
   std::string text = "settings reloaded: ";
-  text += changed.applied.empty() ? "no setting changed" : "changed " + list_of(changed.applied);
+  text += changed.applied.empty() ? "no setting changed"
+                                  : "changed " + comma_separated(changed.applied);
   if (changed.at_next_start.empty()) return text;
-  return text + "; " + list_of(changed.at_next_start) + " will change at the next start";
+  return text + "; " + comma_separated(changed.at_next_start) + " will change at the next start";
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include "domain/placement.h"
 #include "server/runners/runner_registry.h"
+#include "server/text/separated_text.h"
 
 namespace signalbox {
 namespace {
@@ -18,12 +19,6 @@ JobPlace place_of(const RunnerView& runner) {
 
 bool is_there(const RunnerView& runner) {
   return runner.state == RunnerState::connected || runner.state == RunnerState::away;
-}
-
-std::string joined(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
-  return text;
 }
 
 RunnerWait wait_for(const std::string& machine, std::span<const RunnerView> runners) {
@@ -70,8 +65,8 @@ RunnerWait why_no_runner(const Run& run, std::span<const RunnerView> runners) {
   const std::vector<std::string> wanted = labels_of(run.definition());
   const auto missing = missing_labels(wanted, runners);
   if (!missing.empty()) {
-    return {"no runner has the label " + joined(missing),
-            "a runner with --labels " + joined(wanted)};
+    return {"no runner has the label " + comma_separated(missing),
+            "a runner with --labels " + comma_separated(wanted)};
   }
   std::vector<std::string> drained;
   for (const RunnerView& runner : runners) {
@@ -82,15 +77,17 @@ RunnerWait why_no_runner(const Run& run, std::span<const RunnerView> runners) {
     drained.push_back(runner.runner);
   }
   if (!drained.empty()) {
-    return {"the runners that suit it take no new jobs: " + joined(drained),
+    return {"the runners that suit it take no new jobs: " + comma_separated(drained),
             "`signalbox runner drain --off " + drained.front() + "`"};
   }
   if (!run.repository.empty()) {
-    return {"no runner with the labels " + joined(wanted) + " has the repository " + run.repository,
-            "a runner with --labels " + joined(wanted) + " and --repository " + run.repository};
+    return {"no runner with the labels " + comma_separated(wanted) + " has the repository " +
+                run.repository,
+            "a runner with --labels " + comma_separated(wanted) + " and --repository " +
+                run.repository};
   }
-  return {"no runner has all of the labels " + joined(wanted),
-          "a runner with --labels " + joined(wanted)};
+  return {"no runner has all of the labels " + comma_separated(wanted),
+          "a runner with --labels " + comma_separated(wanted)};
 }
 
 }  // namespace signalbox

@@ -1,12 +1,15 @@
-// Text in parts that a separator ends, such as what git lists, and the numbers in it.
+// Text in parts that a separator ends, such as what git lists, and the numbers in it; and lists for
+// people.
 #pragma once
 
 #include <charconv>
 #include <concepts>
 #include <cstddef>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <system_error>
+#include <vector>
 
 namespace signalbox {
 
@@ -27,6 +30,13 @@ std::optional<Number> whole_number(std::string_view text) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
   return number;
+}
+
+// Returns the texts with ", " between each two.
+inline std::string comma_separated(const std::vector<std::string>& texts) {
+  std::string text;
+  for (const std::string& each : texts) text += (text.empty() ? "" : ", ") + each;
+  return text;
 }
 
 }  // namespace signalbox

@@ -11,6 +11,7 @@
 #include "projections/base_redaction.h"
 #include "server/engine/dropped_history.h"
 #include "server/platform/service_manager.h"
+#include "server/text/separated_text.h"
 #include "store/redaction.h"
 #include "store/sha256.h"
 #include "tools/audit/audit_log.h"
@@ -23,12 +24,6 @@ namespace {
 namespace json = boost::json;
 
 constexpr int redaction_number = -32096;  // an error of the client alone, see call_error.cc
-
-std::string joined(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
-  return text;
-}
 
 // Returns the position of the latest event that redacted this record, or 0. A retention that kept
 // the record kept that event with it.
@@ -127,7 +122,7 @@ Called<void> require_fields(const RedactionPlan& plan, const std::vector<std::st
     if (std::find(there.begin(), there.end(), field) != there.end()) continue;
     return tl::unexpected(usage_error("record " + position + " (" + name +
                                           ") has no free text in " + field +
-                                          "; it has some in: " + joined(there),
+                                          "; it has some in: " + comma_separated(there),
                                       {"signalbox audit redact " + position + " --reason '…' " +
                                        "--field " + there.front() + " --dry-run"}));
   }

@@ -18,10 +18,7 @@ std::string view_place(const json::object& place) {
     if (place.contains("stays")) text += ": " + text_at(place, "stays");
   } else {
     text += "position " + text_at(place, "position");
-    std::string fields;
-    for (const json::value& each : array_at(place, "fields")) {
-      fields += (fields.empty() ? "" : ", ") + std::string(each.get_string());
-    }
+    const std::string fields = comma_separated(array_at(place, "fields"));
     text += fields.empty() ? ": in what can't be erased" : ": " + fields;
   }
   text += "\n";
@@ -66,10 +63,7 @@ std::string view_archives(const json::object& result) {
 }  // namespace
 
 std::string view_archive_redaction(const json::object& result, const Terminal&) {
-  std::string fields;
-  for (const json::value& each : array_at(result, "fields")) {
-    fields += (fields.empty() ? "" : ", ") + std::string(each.get_string());
-  }
+  const std::string fields = comma_separated(array_at(result, "fields"));
   const std::string record =
       "record " + text_at(result, "position") + ", " + text_at(result, "type");
   if (fields.empty()) return record + ": nothing is left to erase there\n";
@@ -79,10 +73,7 @@ std::string view_archive_redaction(const json::object& result, const Terminal&) 
 }
 
 std::string view_redaction(const json::object& result, const Terminal&) {
-  std::string fields;
-  for (const json::value& each : array_at(result, "fields")) {
-    fields += (fields.empty() ? "" : ", ") + std::string(each.get_string());
-  }
+  const std::string fields = comma_separated(array_at(result, "fields"));
   const std::string record =
       "record " + text_at(result, "position") + ", " + text_at(result, "type");
   if (fields.empty()) {

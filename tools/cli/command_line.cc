@@ -11,6 +11,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "server/text/separated_text.h"
 #include "tools/cli/nearest_word.h"
 #include "tools/cli/usage_text.h"
 

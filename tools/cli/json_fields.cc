@@ -79,6 +79,12 @@ std::string scalar_text(const json::value& value) {
   return json::serialize(value);
 }
 
+std::string comma_separated(const json::array& values) {
+  std::string text;
+  for (const json::value& each : values) text += (text.empty() ? "" : ", ") + scalar_text(each);
+  return text;
+}
+
 std::string text_at(const json::object& object, std::string_view key) {
   const json::value* value = object.if_contains(key);
   return value == nullptr ? std::string() : scalar_text(*value);

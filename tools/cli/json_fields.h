@@ -22,6 +22,8 @@ const boost::json::object& object_at(const boost::json::object& object, std::str
 
 // Returns the value as text_at() does.
 std::string scalar_text(const boost::json::value& value);
+// Returns the values as text_at() does, with ", " between each two.
+std::string comma_separated(const boost::json::array& values);
 
 // Returns the object with all texts and keys in it as printable_lines() returns them, for views:
 // their texts come from others, and not every view makes them printable itself.

@@ -15,6 +15,7 @@
 
 #include "domain/try.h"
 #include "server/text/printable_text.h"
+#include "server/text/separated_text.h"
 #include "server/text/time_text.h"
 #include "tools/cli/text_source.h"
 
@@ -121,12 +122,6 @@ std::size_t trust_certificates(SSL_CTX* context, const std::string& pem) {
   return count;
 }
 
-std::string in_one_line(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& each : names) text += (text.empty() ? "" : ", ") + each;
-  return text;
-}
-
 // Returns a command that shows the certificates which the server sends.
 std::string show_certificates_command(const Endpoint& endpoint) {
   return "openssl s_client -showcerts -connect " + endpoint.host_and_port() + " </dev/null";
@@ -152,7 +147,7 @@ CallError certificate_failure(const Endpoint& endpoint, const CertificateFault& 
       return refuse("wrong_name",
                     server + " has a certificate for " +
                         (fault.names.empty() ? std::string("no name at all (subjectAltName)")
-                                             : in_one_line(fault.names)) +
+                                             : comma_separated(fault.names)) +
                         ", not for " + printable(endpoint.host) +
                         ": use a name that it is for, or a certificate with this one");
     case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT:

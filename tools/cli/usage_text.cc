@@ -4,6 +4,7 @@
 #include <sstream>
 #include <string_view>
 
+#include "server/text/separated_text.h"
 #include "tools/cli/terminal.h"
 
 namespace signalbox {
@@ -154,12 +155,6 @@ std::string wrapped_help(const std::string& help) {
     out += line + "\n";
   }
   return out;
-}
-
-std::string comma_separated(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& each : words) text += (text.empty() ? "" : ", ") + each;
-  return text;
 }
 
 std::string wrong_number_text(const std::string& type, const std::string& value) {

@@ -17,9 +17,6 @@ std::string wrapped_message(std::string text);
 // after the last option, stay unbroken so that they can be pasted.
 std::string wrapped_help(const std::string& help);
 
-// Returns "a, b, c".
-std::string comma_separated(const std::vector<std::string>& words);
-
 // What --help calls an option's value.
 struct ValueName {
   std::string name;                 // "N", "DIR"

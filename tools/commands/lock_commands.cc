@@ -31,12 +31,6 @@ std::string lease_end(const json::object& lock, std::int64_t now_ns) {
   return clock_time(expires, now_ns) + " (" + time_to(expires, now_ns) + ")";
 }
 
-std::string names(const json::array& values) {
-  std::string text;
-  for (const json::value& each : values) text += (text.empty() ? "" : ", ") + scalar_text(each);
-  return text;
-}
-
 std::string last_holder(const json::object& last) {
   return text_at(last, "owner") + ", token " + text_at(last, "token") + ", " +
          text_at(last, "ended");
@@ -82,8 +76,8 @@ std::string view_lock(const json::object& result, const Terminal& terminal, std:
           {"lease until", {lease_end(lock, now_ns)}},
           {"reason", {text_at(lock, "reason")}},
           {"run root", {text_at(lock, "run_root")}},
-          {"runs", {names(array_at(lock, "runs"))}},
-          {"loops", {names(array_at(lock, "loops"))}},
+          {"runs", {comma_separated(array_at(lock, "runs"))}},
+          {"loops", {comma_separated(array_at(lock, "loops"))}},
           {"waiting", {waiting}},
           {"last holder", {before}},
       },

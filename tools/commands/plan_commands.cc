@@ -21,12 +21,6 @@ Style step_style(const std::string& status) {
   return Style::plain;
 }
 
-std::string joined(const json::array& texts) {
-  std::string text;
-  for (const json::value& each : texts) text += (text.empty() ? "" : ", ") + scalar_text(each);
-  return text;
-}
-
 std::string progress(const json::object& plan) {
   const json::object& todo = object_at(plan, "todo_status");
   return text_at(todo, "completed_steps") + " of " + text_at(todo, "total_steps") + " completed";
@@ -66,7 +60,7 @@ std::string view_plan(const json::object& plan, const Terminal& terminal) {
                {status, step_style(status)},
                {text_at(step, "attempts")},
                {text_at(step, "strategy")},
-               {joined(array_at(step, "dependencies"))},
+               {comma_separated(array_at(step, "dependencies"))},
                {remark(step)}});
   }
   return table.empty() ? text : text + "\n" + table.text(terminal);

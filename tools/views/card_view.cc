@@ -78,11 +78,7 @@ std::string stations_text(const json::object& project) {
 }  // namespace
 
 std::string changed_checks_text(const json::object& shown) {
-  std::string text;
-  for (const json::value& each : array_at(shown, "checks_changed")) {
-    text += (text.empty() ? "" : ", ") + scalar_text(each);
-  }
-  return text;
+  return comma_separated(array_at(shown, "checks_changed"));
 }
 
 void add_finding_values(const json::object& shown,
