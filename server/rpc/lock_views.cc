@@ -108,10 +108,6 @@ namespace {
 
 namespace json = boost::json;
 
-std::string grant_expiry(const Record& record, std::int64_t lease_ms) {
-  return format_time(record.recorded_at_ns + lease_ms * 1'000'000);
-}
-
 // Adds the fields of the original grant of an extended lock: from the world or, when an answer
 // about an ended lock is repeated, from the log.
 void add_grant(const Api& api, json::object& result, const std::string& key, Token token) {
@@ -140,7 +136,7 @@ json::object acquire_result(const Api& api, std::span<const Record> records) {
       result["token"] = record.position;
       result["lease_ms"] = acquired->lease_ms;
       result["acquired_at"] = format_time(record.recorded_at_ns);
-      result["expires_at"] = grant_expiry(record, acquired->lease_ms);
+      result["expires_at"] = lease_end_text(record.recorded_at_ns, acquired->lease_ms);
       result["reason"] = acquired->reason;
       result["extended"] = false;
     } else if (const auto* refreshed = event_as<LockRefreshed>(record.event)) {
@@ -149,7 +145,7 @@ json::object acquire_result(const Api& api, std::span<const Record> records) {
       result["token"] = refreshed->token;
       result["lease_ms"] = refreshed->lease_ms;
       add_grant(api, result, refreshed->key, refreshed->token);
-      result["expires_at"] = grant_expiry(record, refreshed->lease_ms);
+      result["expires_at"] = lease_end_text(record.recorded_at_ns, refreshed->lease_ms);
       result["extended"] = true;
     }
   }
@@ -164,7 +160,7 @@ json::object refresh_result(const Api&, std::span<const Record> records) {
       result["owner"] = refreshed->owner;
       result["token"] = refreshed->token;
       result["lease_ms"] = refreshed->lease_ms;
-      result["expires_at"] = grant_expiry(record, refreshed->lease_ms);
+      result["expires_at"] = lease_end_text(record.recorded_at_ns, refreshed->lease_ms);
     }
   }
   return result;

@@ -50,7 +50,7 @@ json::object step_view(const StepState& step, const DeepWorkDefinition& work, bo
 
 json::object lease_from(std::int64_t begun_ns, std::int64_t lease_ms) {
   json::object result{{"lease_ms", lease_ms}};
-  if (lease_ms > 0) result["expires_at"] = format_time(begun_ns + lease_ms * 1'000'000);
+  if (lease_ms > 0) result["expires_at"] = lease_end_text(begun_ns, lease_ms);
   return result;
 }
 
@@ -148,7 +148,7 @@ json::object next_step_result(const Api& api, std::span<const Record> records) {
     step["token"] = to_json(record.position);
     step["lease_ms"] = started->lease_ms;
     if (started->lease_ms > 0) {
-      step["expires_at"] = format_time(record.recorded_at_ns + started->lease_ms * 1'000'000);
+      step["expires_at"] = lease_end_text(record.recorded_at_ns, started->lease_ms);
     }
     add_step_assignment(api, record, *started, step);
     result["step"] = std::move(step);

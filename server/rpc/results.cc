@@ -28,10 +28,6 @@ namespace json = boost::json;
 // The length of a usual answer to a completion, which is reserved at once.
 constexpr std::size_t complete_bytes_usual = 1024;
 
-std::string expiry(const Record& record, std::int64_t lease_ms) {
-  return format_time(record.recorded_at_ns + lease_ms * 1'000'000);
-}
-
 void append_claim(const Api& api, const Record& record, const StationClaimed& claimed,
                   std::string& out) {
   out += R"({"run_id":")";
@@ -49,7 +45,7 @@ void append_claim(const Api& api, const Record& record, const StationClaimed& cl
   out += R"(","lease_ms":)";
   append_integer_text(out, claimed.lease_ms);
   out += R"(,"expires_at":")";
-  out += expiry(record, claimed.lease_ms);
+  out += lease_end_text(record.recorded_at_ns, claimed.lease_ms);
   out += '"';
   append_assignment(api, record, out);
   out += '}';
@@ -203,7 +199,7 @@ json::object heartbeat_result(const Api& api, std::span<const Record> records) {
   for (const Record& record : records) {
     if (const auto* beat = event_as<StationHeartbeat>(record.event)) {
       result["lease_ms"] = beat->lease_ms;
-      result["expires_at"] = expiry(record, beat->lease_ms);
+      result["expires_at"] = lease_end_text(record.recorded_at_ns, beat->lease_ms);
       const auto action = stall_of(api, records);
       result["stalled"] = action.has_value();
       if (action) result["action"] = boost::describe::enum_to_string(*action, "?");
@@ -214,7 +210,7 @@ json::object heartbeat_result(const Api& api, std::span<const Record> records) {
 
 json::object renewal_result(const Api& api, std::int64_t lease_ms) {
   return {{"lease_ms", lease_ms},
-          {"expires_at", format_time(api.clock.wall_ns() + lease_ms * 1'000'000)},
+          {"expires_at", lease_end_text(api.clock.wall_ns(), lease_ms)},
           {"stalled", false}};
 }
 

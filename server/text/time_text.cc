@@ -72,6 +72,10 @@ std::string format_time(std::int64_t utc_ns) {
   return text;
 }
 
+std::string lease_end_text(std::int64_t begun_ns, std::int64_t lease_ms) {
+  return format_time(begun_ns + lease_ms * ns_per_ms);
+}
+
 std::optional<std::int64_t> parse_time(std::string_view text) {
   std::tm parts{};
   const auto year = parse_number(text, 4);

@@ -10,6 +10,8 @@ namespace signalbox {
 
 // Returns an RFC 3339 time such as "2026-11-20T11:05:00.000000123Z". `utc_ns` counts from 1970.
 std::string format_time(std::int64_t utc_ns);
+// Returns the end of a lease that began then, in the same form.
+std::string lease_end_text(std::int64_t begun_ns, std::int64_t lease_ms);
 // Parses an RFC 3339 time with up to nine fraction digits, and 'Z' or an offset. Returns
 // nanoseconds since 1970; nullopt for bad syntax, for a date that the calendar doesn't have, and
 // for a time that 64 bits can't hold.

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <vector>
 
-#include "domain/nanoseconds.h"
 #include "domain/refusals.h"
 #include "server/engine/engine.h"
 #include "server/followers/run_root/render_mirror.h"
@@ -32,7 +31,7 @@ json::object open_tick_to_json(const Api& api, const Tick& tick) {
   object["lease_ms"] = tick.lease_ms;
   if (tick.started_at_ns != 0) {
     object["started_at"] = format_time(tick.started_at_ns);
-    object["expires_at"] = format_time(tick.started_at_ns + tick.lease_ms * ns_per_ms);
+    object["expires_at"] = lease_end_text(tick.started_at_ns, tick.lease_ms);
   }
   object["incarnation"] = tick.incarnation;
   if (!tick.run_id.is_nil()) object["run_id"] = to_string(tick.run_id);
@@ -59,7 +58,7 @@ json::object begin_tick_result(const Api& api, std::span<const Record> records) 
     result["token"] = to_json(record.position);
     result["lease_ms"] = started->lease_ms;
     result["started_at"] = format_time(record.recorded_at_ns);
-    result["expires_at"] = format_time(record.recorded_at_ns + started->lease_ms * ns_per_ms);
+    result["expires_at"] = lease_end_text(record.recorded_at_ns, started->lease_ms);
     result["run_root"] = path_or_null(run_root);
     result["marker_path"] =
         path_or_null(run_root.empty() ? run_root : tick_marker_path(run_root).string());
