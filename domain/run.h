@@ -89,6 +89,12 @@ constexpr bool is_terminal(RunStatus status) {
   return false;
 }
 
+// Returns whether its run ends with this event.
+inline bool ends_run(const Event& event) {
+  return event_as<RunSucceeded>(event) != nullptr || event_as<RunFailed>(event) != nullptr ||
+         event_as<RunCanceled>(event) != nullptr;
+}
+
 // The state of an open run that decisions need. Everything else about the run is in its events.
 struct Run {
   RunId id{};

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
 #include <sstream>
 #include <utility>
 
@@ -14,6 +13,7 @@
 
 #include "domain/try.h"
 #include "server/platform/atomic_file.h"
+#include "server/platform/environment_variable.h"
 #include "server/platform/http_request.h"
 #include "server/platform/secret_file.h"
 #include "server/text/json_text.h"
@@ -56,14 +56,10 @@ bool is_prefix(const std::string& prefix) {
   return !prefix.ends_with('/');
 }
 
-std::string environment_value(const char* name) {
-  const char* const value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
-
 tl::expected<AwsCredentials, std::string> credentials_of_environment() {
-  AwsCredentials found{environment_value(aws_variables[0]), environment_value(aws_variables[1]),
-                       environment_value(aws_variables[2])};
+  AwsCredentials found{environment_variable(aws_variables[0]),
+                       environment_variable(aws_variables[1]),
+                       environment_variable(aws_variables[2])};
   if (found.key_id.empty() || found.secret.empty()) {
     return tl::unexpected(
         std::string("there are no credentials; name a file with artifacts.credentials, or set "

@@ -45,7 +45,7 @@ Stored<std::optional<WalkStep>> ReplayWalk::go(Position position) {
   const auto before = noun_state(world_, step.record.stream);
   evolve(world_, step.record);
   const auto after = noun_state(world_, step.record.stream);
-  step.changes = is_end_of_run(step.record.event) && is_ended_run(step.record.stream, after)
+  step.changes = ends_run(step.record.event) && is_ended_run(step.record.stream, after)
                      ? differences_at_end(before, *after, &step.record.event)
                      : differences(before, after);
   return step;
@@ -71,7 +71,7 @@ Stored<std::vector<ReplayWalk::Touched>> ReplayWalk::streams_between(Position fr
     if (is_new) streams.push_back({std::move(record.stream), {}});
     Touched& touched = streams[place->second];
     touched.last_event = tag_of(record.event).name;
-    if (is_end_of_run(record.event)) touched.end = std::move(record.event);
+    if (ends_run(record.event)) touched.end = std::move(record.event);
     return true;
   }));
   return streams;

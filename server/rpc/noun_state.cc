@@ -240,9 +240,4 @@ bool is_ended_run(const Stream& stream, const std::optional<json::object>& state
   return stream.kind == StreamKind::run && state && state->contains("ended_at");
 }
 
-bool is_end_of_run(const Event& event) {
-  return event_as<RunSucceeded>(event) != nullptr || event_as<RunFailed>(event) != nullptr ||
-         event_as<RunCanceled>(event) != nullptr;
-}
-
 }  // namespace signalbox

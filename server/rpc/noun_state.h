@@ -57,7 +57,4 @@ const char* change_between(const std::optional<boost::json::object>& before,
 // Returns whether this is the state of a run that has ended.
 bool is_ended_run(const Stream& stream, const std::optional<boost::json::object>& state);
 
-// Returns whether the event ends its run.
-bool is_end_of_run(const Event& event);
-
 }  // namespace signalbox

@@ -1,6 +1,5 @@
 #include "tools/bench/bare_service.h"
 
-#include <chrono>
 #include <cstring>
 #include <utility>
 
@@ -9,6 +8,7 @@
 
 #include "server/text/time_text.h"
 #include "store/little_endian.h"
+#include "tools/cli/elapsed_text.h"
 
 namespace signalbox {
 namespace {
@@ -26,12 +26,6 @@ std::string_view text_of(const json::object& params, std::string_view key) {
   const json::value* found = params.if_contains(key);
   const json::string* text = found != nullptr ? found->if_string() : nullptr;
   return text != nullptr ? std::string_view(*text) : std::string_view();
-}
-
-std::int64_t utc_now_ns() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::system_clock::now().time_since_epoch())
-      .count();
 }
 
 std::vector<std::string> stations_of(const json::object& params) {
@@ -62,7 +56,7 @@ void BareService::handle(std::size_t connection, std::string_view line) {
   if (id == nullptr || params == nullptr || !params->is_object()) {
     return refuse(connection, "null", "this isn't a request with an id and params");
   }
-  now_ns_ = utc_now_ns();
+  now_ns_ = wall_clock_ns();
   const std::string id_text = json::serialize(*id);
   const std::string_view method = text_of(*object, "method");
   if (method == "station.complete") {

@@ -10,6 +10,7 @@
 #include <boost/json/serialize.hpp>
 
 #include "domain/try.h"
+#include "server/platform/environment_variable.h"
 #include "tools/cli/json_fields.h"
 #include "tools/cli/text_source.h"
 #include "tools/cli/usage_text.h"
@@ -18,11 +19,6 @@ namespace signalbox {
 namespace {
 
 namespace json = boost::json;
-
-std::string environment(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? std::string() : std::string(value);
-}
 
 std::filesystem::path absolute_path(const std::filesystem::path& path) {
   std::error_code error;
@@ -34,18 +30,19 @@ std::filesystem::path absolute_path(const std::filesystem::path& path) {
 
 std::filesystem::path Invocation::data_directory() const {
   if (!data.empty()) return absolute_path(data);
-  if (const auto given = environment("SIGNALBOX_DATA"); !given.empty()) return absolute_path(given);
-  if (const auto state = environment("XDG_STATE_HOME"); !state.empty()) {
+  if (const auto given = environment_variable("SIGNALBOX_DATA"); !given.empty())
+    return absolute_path(given);
+  if (const auto state = environment_variable("XDG_STATE_HOME"); !state.empty()) {
     return absolute_path(std::filesystem::path(state) / "signalbox");
   }
-  const auto home = environment("HOME");
+  const auto home = environment_variable("HOME");
   return absolute_path(std::filesystem::path(home.empty() ? "." : home) / ".local/state/signalbox");
 }
 
 std::filesystem::path Invocation::socket_path() const {
   if (!socket.empty()) return absolute_path(socket);
   if (data.empty()) {
-    if (const auto given = environment("SIGNALBOX_SOCKET"); !given.empty())
+    if (const auto given = environment_variable("SIGNALBOX_SOCKET"); !given.empty())
       return absolute_path(given);
   }
   return data_directory() / "signalbox.sock";
@@ -56,7 +53,7 @@ namespace {
 // Reads the token from a file or the environment, never from an argument: other users can read
 // arguments in /proc.
 Called<std::string> access_secret(const std::string& token_file) {
-  if (token_file.empty()) return environment("SIGNALBOX_ACCESS_TOKEN");
+  if (token_file.empty()) return environment_variable("SIGNALBOX_ACCESS_TOKEN");
   auto text = read_file(token_file);
   if (!text) return text;
   while (!text->empty() && (text->back() == '\n' || text->back() == '\r')) text->pop_back();
@@ -69,18 +66,19 @@ Called<ServerAddress> address_of(const Invocation& invocation) {
   auto secret = TRY(access_secret(invocation.token_file));
   std::string tcp = invocation.server;
   if (tcp.empty() && invocation.socket.empty() && invocation.data.empty()) {
-    tcp = environment("SIGNALBOX_SERVER");
+    tcp = environment_variable("SIGNALBOX_SERVER");
   }
   auto address =
       tcp.empty() ? Called<ServerAddress>(invocation.socket_path()) : ServerAddress::parse(tcp);
   if (!address) return address;
-  const std::string ca = invocation.ca.empty() ? environment("SIGNALBOX_CA") : invocation.ca;
+  const std::string ca =
+      invocation.ca.empty() ? environment_variable("SIGNALBOX_CA") : invocation.ca;
   if (!ca.empty()) address->ca = absolute_path(ca);
   // A job authenticates as itself at the server that runs it, and at no other.
-  const std::string own_socket = environment("SIGNALBOX_SOCKET");
+  const std::string own_socket = environment_variable("SIGNALBOX_SOCKET");
   const bool is_own = address->is_unix() && !own_socket.empty() &&
                       address->endpoints.front().socket == absolute_path(own_socket);
-  if (secret.empty() && is_own) secret = environment("SIGNALBOX_JOB_TOKEN");
+  if (secret.empty() && is_own) secret = environment_variable("SIGNALBOX_JOB_TOKEN");
   address->secret = std::move(secret);
   return address;
 }
@@ -97,9 +95,9 @@ Called<ServerAddress> Invocation::server_address() const {
 Called<std::optional<ServerAddress>> Invocation::past_server_address() const {
   bool names_server = !server.empty() || !socket.empty();
   if (data.empty()) {
-    names_server =
-        names_server || !environment("SIGNALBOX_SERVER").empty() ||
-        (environment("SIGNALBOX_DATA").empty() && !environment("SIGNALBOX_SOCKET").empty());
+    names_server = names_server || !environment_variable("SIGNALBOX_SERVER").empty() ||
+                   (environment_variable("SIGNALBOX_DATA").empty() &&
+                    !environment_variable("SIGNALBOX_SOCKET").empty());
   }
   if (!names_server) return std::nullopt;
   return TRY(address_of(*this));

@@ -8,6 +8,7 @@
 #include "tools/cli/remote_call.h"
 #include "tools/cli/text_table.h"
 #include "tools/views/card_view.h"
+#include "tools/views/run_view.h"
 #include "tools/views/why_view.h"
 
 namespace signalbox {
@@ -122,10 +123,6 @@ void add_card_list(ToolCommand card, Invocation& invocation) {
   });
 }
 
-std::string view_status_change_of_card(const json::object& result, const Terminal&) {
-  return text_at(result, "status") + (true_at(result, "changed") ? "\n" : " (unchanged)\n");
-}
-
 void add_status_command(ToolCommand card, Invocation& invocation, const std::string& verb,
                         const std::string& description, bool needs_reason,
                         const std::string& example) {
@@ -144,8 +141,7 @@ void add_status_command(ToolCommand card, Invocation& invocation, const std::str
     json::object params{{"card_id", options->id}};
     set_param(params, "reason", options->reason);
     set_param(params, "command_id", options->command_id);
-    return call_and_answer(invocation, "card." + verb, std::move(params),
-                           view_status_change_of_card);
+    return call_and_answer(invocation, "card." + verb, std::move(params), view_status_change);
   });
 }
 

@@ -1,6 +1,5 @@
 // `signalbox fence …`: the pre-push hook that refuses a push from the worktree of a run, or of an
 // attempt, that has ended.
-#include <cstdlib>
 #include <memory>
 #include <system_error>
 
@@ -9,6 +8,7 @@
 #include "server/git/fence_hook.h"
 #include "server/git/fence_marker.h"
 #include "server/git/git_command.h"
+#include "server/platform/environment_variable.h"
 #include "tools/cli/client.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/json_fields.h"
@@ -19,11 +19,6 @@ namespace {
 
 namespace json = boost::json;
 namespace fs = std::filesystem;
-
-std::string environment_variable(const char* name) {
-  const char* const value = std::getenv(name);
-  return value != nullptr ? value : "";
-}
 
 Called<json::object> to_result(const FenceHookOutcome& outcome, bool installed) {
   if (!outcome) {

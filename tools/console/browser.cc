@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "server/platform/child_process.h"
+#include "server/platform/environment_variable.h"
 #include "store/file_descriptor.h"
 
 namespace signalbox {
@@ -14,11 +15,6 @@ namespace {
 
 // Some openers stay as long as the browser that they start: they are left to the desktop.
 constexpr std::int64_t opening_ms_max = 5000;
-
-std::string desktop_variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? std::string() : std::string(value);
-}
 
 bool write_all(int descriptor, std::string_view text) {
   while (!text.empty()) {
@@ -33,7 +29,7 @@ bool write_all(int descriptor, std::string_view text) {
 
 std::optional<BrowserPage> BrowserPage::write(const std::string& address) {
   std::error_code error;
-  std::string folder = desktop_variable("XDG_RUNTIME_DIR");
+  std::string folder = environment_variable("XDG_RUNTIME_DIR");
   if (folder.empty()) folder = std::filesystem::temp_directory_path(error).string();
   constexpr std::string_view ending = ".html";
   std::string path = folder + "/signalbox-console-XXXXXX" + std::string(ending);
@@ -55,7 +51,7 @@ BrowserPage::~BrowserPage() {
 }
 
 bool BrowserPage::open() const {
-  if (desktop_variable("DISPLAY").empty() && desktop_variable("WAYLAND_DISPLAY").empty())
+  if (environment_variable("DISPLAY").empty() && environment_variable("WAYLAND_DISPLAY").empty())
     return false;
   ChildProcess::Settings settings;
   settings.argv = {"xdg-open", path_.string()};

@@ -1,7 +1,6 @@
 #include "tools/deep_work/deep_worker.h"
 
 #include <cstdio>
-#include <cstdlib>
 #include <set>
 #include <string>
 #include <string_view>
@@ -16,6 +15,7 @@
 #include "server/executors/deep_work_command.h"
 #include "server/platform/atomic_file.h"
 #include "server/platform/clock.h"
+#include "server/platform/environment_variable.h"
 #include "server/text/utf8_text.h"
 #include "tools/cli/json_fields.h"
 #include "tools/cli/patient_client.h"
@@ -31,11 +31,6 @@ constexpr std::chrono::milliseconds poll_interval{200};  // of a plan that other
 constexpr std::int64_t step_wait_ms = 10'000;            // of one step.next call
 constexpr int exit_usage = 2;
 constexpr int exit_try_again = 75;
-
-std::string job_variable(const char* name) {
-  const char* const value = std::getenv(name);
-  return value != nullptr ? value : "";
-}
 
 // Of JSON, the rest can't be left out.
 constexpr const char* too_long =
@@ -55,8 +50,8 @@ tl::unexpected<WorkEnded> ended(ErrorClass error_class, std::string code, std::s
 
 // The service, to which the job shows its own token: at a runner nothing else says who asks.
 ServerAddress service_of_job() {
-  ServerAddress server(std::filesystem::path(job_variable("SIGNALBOX_SOCKET")));
-  server.secret = job_variable("SIGNALBOX_JOB_TOKEN");
+  ServerAddress server(std::filesystem::path(environment_variable("SIGNALBOX_SOCKET")));
+  server.secret = environment_variable("SIGNALBOX_JOB_TOKEN");
   return server;
 }
 
@@ -64,9 +59,9 @@ class DeepWorker {
  public:
   explicit DeepWorker(DeepWorkSettings settings)
       : settings_(std::move(settings)), server_(service_of_job()) {
-    artifacts_ = job_variable("SIGNALBOX_ARTIFACTS_DIR");
-    place_ = {artifacts_.parent_path(), job_variable("SIGNALBOX_WORKSPACE")};
-    token_ = job_variable("SIGNALBOX_TOKEN");
+    artifacts_ = environment_variable("SIGNALBOX_ARTIFACTS_DIR");
+    place_ = {artifacts_.parent_path(), environment_variable("SIGNALBOX_WORKSPACE")};
+    token_ = environment_variable("SIGNALBOX_TOKEN");
   }
 
   int run() {
@@ -81,7 +76,7 @@ class DeepWorker {
  private:
   [[nodiscard]] std::int64_t now_ms() const { return clock_.monotonic_ns() / 1'000'000; }
   [[nodiscard]] json::object run_params() const {
-    return {{"run_id", job_variable("SIGNALBOX_RUN_ID")}};
+    return {{"run_id", environment_variable("SIGNALBOX_RUN_ID")}};
   }
   // Params of a command of this station's attempt: with its token, and a command_id made from
   // `name` so that a repetition has one effect.
@@ -93,7 +88,7 @@ class DeepWorker {
   }
   [[nodiscard]] json::object station_params(const std::string& name) const {
     json::object params = command_params(name);
-    params["station"] = job_variable("SIGNALBOX_STATION");
+    params["station"] = environment_variable("SIGNALBOX_STATION");
     return params;
   }
 
@@ -177,7 +172,7 @@ class DeepWorker {
       (void)wait_while("planning", limits::timeout_ms_max);
       return {};
     }
-    json::object plan = default_plan(job_variable("SIGNALBOX_GOAL"));
+    json::object plan = default_plan(environment_variable("SIGNALBOX_GOAL"));
     if (!phase.command.empty()) {
       TRY(prepare_files(nullptr));
       const DeepCommandEnd end = command(name, phase, settings_.work.step_timeout_ms);
@@ -385,8 +380,8 @@ class DeepWorker {
 std::optional<int> run_deep_work(int argc, char** argv) {
   if (argc != 3 || std::string_view(argv[1]) != "deep-work") return std::nullopt;
   auto settings = parse_deep_work_settings(argv[2]);
-  if (!settings || job_variable("SIGNALBOX_TOKEN").empty() ||
-      job_variable("SIGNALBOX_SOCKET").empty()) {
+  if (!settings || environment_variable("SIGNALBOX_TOKEN").empty() ||
+      environment_variable("SIGNALBOX_SOCKET").empty()) {
     std::fputs("signalbox deep-work: runs as a job only, with its environment\n", stderr);
     return exit_usage;
   }

@@ -204,11 +204,6 @@ struct IsMoment {
 
 bool is_manifest_moment(const Event& event) { return apply(IsMoment{}, event); }
 
-bool ends_run(const Event& event) {
-  return event_as<RunSucceeded>(event) != nullptr || event_as<RunFailed>(event) != nullptr ||
-         event_as<RunCanceled>(event) != nullptr;
-}
-
 RunId timed_out_run(const Record& record) {
   if (event_as<WatchdogTimedOut>(record.event) != nullptr) return record.stream.run_id;
   const auto* tick = event_as<TickTimedOut>(record.event);

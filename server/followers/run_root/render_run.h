@@ -16,8 +16,6 @@ namespace signalbox {
 // Returns whether the manifest changes with this event: the submission of an attempt, its end, the
 // end of the run. Between such events the manifest stays as it is.
 bool is_manifest_moment(const Event& event);
-// Returns whether the run ends with this event.
-bool ends_run(const Event& event);
 // Returns the run whose manifest has to be written for this timeout, whether or not the run wants
 // files; nil if the record is no timeout of a run.
 RunId timed_out_run(const Record& record);
