@@ -45,6 +45,10 @@ std::string lower_case(std::string_view text) {
   return lower;
 }
 
+std::string with_colon(std::string text, const std::string& rest) {
+  return rest.empty() ? text : text + ": " + rest;
+}
+
 bool is_utf8_continuation(char byte) { return (static_cast<std::uint8_t>(byte) & 0xC0U) == 0x80U; }
 
 std::size_t utf8_character_bytes(std::string_view text) {

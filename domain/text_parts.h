@@ -1,5 +1,5 @@
-// Parts of a text: trimming, blanks, lower case, and prefixes and suffixes that don't split a UTF-8
-// character.
+// Parts of a text: trimming, blanks, lower case, what follows a colon, and prefixes and suffixes
+// that don't split a UTF-8 character.
 #pragma once
 
 #include <cstddef>
@@ -17,6 +17,9 @@ bool shows_nothing(std::string_view text);
 
 // Returns `text` with the letters A to Z in lower case, whatever the locale is.
 std::string lower_case(std::string_view text);
+
+// Returns "text: rest", or the text alone if `rest` is empty.
+std::string with_colon(std::string text, const std::string& rest);
 
 // Returns whether `byte` is a UTF-8 continuation byte.
 bool is_utf8_continuation(char byte);

@@ -10,6 +10,7 @@
 #include "domain/refusals.h"
 #include "domain/service_loops.h"
 #include "domain/station_turn.h"
+#include "domain/text_parts.h"
 #include "domain/try.h"
 #include "projections/card_attention.h"
 

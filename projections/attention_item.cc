@@ -39,10 +39,6 @@ std::string name_of(const AttentionItem& item) {
   return kind;
 }
 
-std::string with_colon(std::string text, const std::string& reason) {
-  return reason.empty() ? text : text + ": " + reason;
-}
-
 AttentionItem item_of(const ServicePause& pause) {
   AttentionItem item;
   item.kind = AttentionKind::service;

@@ -52,9 +52,6 @@ struct AttentionItem {
 // changes, and no other item has it.
 std::string name_of(const AttentionItem& item);
 
-// Returns the text, and after a colon the reason if there is one.
-std::string with_colon(std::string text, const std::string& reason);
-
 // Returns the item of a paused service, which waits until somebody resumes it.
 AttentionItem item_of(const ServicePause& pause);
 

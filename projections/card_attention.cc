@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "domain/admission.h"
+#include "domain/text_parts.h"
 
 namespace signalbox {
 namespace {

@@ -9,6 +9,7 @@
 #include "domain/pipeline.h"
 #include "domain/refusals.h"
 #include "domain/station_turn.h"
+#include "domain/text_parts.h"
 
 namespace signalbox {
 namespace {
@@ -33,12 +34,8 @@ const Record* at(std::span<const Record> records, Position position) {
   return latest(records, [position](const Record& record) { return record.position == position; });
 }
 
-std::string with_reason(std::string text, const std::string& reason) {
-  return reason.empty() ? text : text + ": " + reason;
-}
-
 std::string failure_text(const Failure& failure) {
-  return with_reason(failure.code, failure.message);
+  return with_colon(failure.code, failure.message);
 }
 
 class WhyExplainer {
@@ -92,7 +89,7 @@ class WhyExplainer {
     if (end == nullptr) return;
     if (const auto* canceled = event_as<RunCanceled>(end->event)) {
       WhyEntry& entry =
-          add(WhyReason::canceled, end, with_reason("the run was canceled", canceled->reason));
+          add(WhyReason::canceled, end, with_colon("the run was canceled", canceled->reason));
       if (timeline_.cancel) entry.holder = timeline_.cancel->actor;
       entry.next_commands = {run_command("get")};
       return;
@@ -168,9 +165,9 @@ class WhyExplainer {
     const Record* cause = latest_of<RunCancelRequested>(records_);
     WhyEntry& entry = add(
         WhyReason::cancel_requested, cause,
-        with_reason(is_rejected(*run_) ? "its approval was rejected, and its job hasn't ended yet"
-                                       : "the run is being canceled, and its job hasn't ended yet",
-                    run_->cancel_reason));
+        with_colon(is_rejected(*run_) ? "its approval was rejected, and its job hasn't ended yet"
+                                      : "the run is being canceled, and its job hasn't ended yet",
+                   run_->cancel_reason));
     if (cause != nullptr) entry.holder = cause->actor;
     entry.unblocked_by = "the end of its job and of all its descendants";
     entry.next_commands = {run_command("watch")};
@@ -180,7 +177,7 @@ class WhyExplainer {
     const Record* cause = latest_of<RunPaused>(records_);
     const auto* paused = cause == nullptr ? nullptr : event_as<RunPaused>(cause->event);
     WhyEntry& entry = add(WhyReason::paused, cause,
-                          with_reason("it is paused", paused == nullptr ? "" : paused->reason));
+                          with_colon("it is paused", paused == nullptr ? "" : paused->reason));
     if (cause != nullptr) entry.holder = cause->actor;
     entry.unblocked_by = "run.resume";
     entry.next_commands = {run_command("resume")};
@@ -331,7 +328,7 @@ class WhyExplainer {
   void explain_deferral(WhyReason reason, const std::string& text) {
     const Record* cause = latest_of<StationDeferred>(records_);
     const auto* event = cause == nullptr ? nullptr : event_as<StationDeferred>(cause->event);
-    WhyEntry& entry = add(reason, cause, with_reason(text, event == nullptr ? "" : event->note));
+    WhyEntry& entry = add(reason, cause, with_colon(text, event == nullptr ? "" : event->note));
     entry.until_ns = run_->station().waiting_until_ns;
     entry.unblocked_by = "time";
     entry.next_commands = {run_command("get"), run_command("cancel")};
@@ -365,11 +362,11 @@ class WhyExplainer {
     const auto* event =
         asked == nullptr ? nullptr : event_as<StationApprovalRequested>(asked->event);
     return add(WhyReason::approval, asked,
-               with_reason("attempt " + std::to_string(run_->station().attempts) + " of station " +
-                               run_->definition().name +
-                               (run_->attempt ? " asks for an approval"
-                                              : " has succeeded, and asks for an approval"),
-                           event == nullptr ? "" : event->question));
+               with_colon("attempt " + std::to_string(run_->station().attempts) + " of station " +
+                              run_->definition().name +
+                              (run_->attempt ? " asks for an approval"
+                                             : " has succeeded, and asks for an approval"),
+                          event == nullptr ? "" : event->question));
   }
 
   void explain_budget() {

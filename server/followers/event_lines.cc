@@ -7,6 +7,7 @@
 #include <boost/describe/enum_to_string.hpp>
 
 #include "domain/nanoseconds.h"
+#include "domain/text_parts.h"
 #include "server/access/access_settings.h"
 #include "server/platform/logging.h"
 
@@ -26,9 +27,6 @@ std::string shown_enum(Enum value) {
   return boost::describe::enum_to_string(value, "unknown");
 }
 
-std::string and_reason(std::string text, const std::string& reason) {
-  return reason.empty() ? text : text + ": " + reason;
-}
 std::string attempt_text(std::uint32_t number, const std::string& outcome) {
   return "attempt " + std::to_string(number) + " " + outcome;
 }
@@ -103,28 +101,28 @@ struct TextOf {
   }
   EventLine operator()(const RunSucceeded&) const { return {{}, "run succeeded", {}}; }
   EventLine operator()(const RunFailed& event) const {
-    return {{}, and_reason("run failed: " + event.code, event.message), event.station};
+    return {{}, with_colon("run failed: " + event.code, event.message), event.station};
   }
   EventLine operator()(const RunCancelRequested& event) const {
-    return {{}, and_reason("cancel asked for by " + record.actor, event.reason), {}};
+    return {{}, with_colon("cancel asked for by " + record.actor, event.reason), {}};
   }
   EventLine operator()(const RunCanceled& event) const {
-    return {{}, and_reason("run canceled", event.reason), {}};
+    return {{}, with_colon("run canceled", event.reason), {}};
   }
   EventLine operator()(const RunPaused& event) const {
-    return {{}, and_reason("run paused by " + record.actor, event.reason), {}};
+    return {{}, with_colon("run paused by " + record.actor, event.reason), {}};
   }
   EventLine operator()(const RunResumed& event) const {
-    return {{}, and_reason("run resumed by " + record.actor, event.reason), {}};
+    return {{}, with_colon("run resumed by " + record.actor, event.reason), {}};
   }
   EventLine operator()(const ServicePaused& event) const {
-    return {{}, and_reason("service paused by " + record.actor, event.reason), {}};
+    return {{}, with_colon("service paused by " + record.actor, event.reason), {}};
   }
   EventLine operator()(const ServiceResumed& event) const {
-    return {{}, and_reason("service resumed by " + record.actor, event.reason), {}};
+    return {{}, with_colon("service resumed by " + record.actor, event.reason), {}};
   }
   EventLine operator()(const RunRetried& event) const {
-    return {{}, and_reason("run retried by " + record.actor, event.reason), event.station};
+    return {{}, with_colon("run retried by " + record.actor, event.reason), event.station};
   }
   EventLine operator()(const LateUsageReported& event) const {
     return {{}, attempt_text(event.attempt, "had used what was told only now"), event.station};
@@ -142,18 +140,18 @@ struct TextOf {
             event.station};
   }
   EventLine operator()(const StationDeferred& event) const {
-    return {{}, and_reason("waits: " + shown_enum(event.reason), event.note), event.station};
+    return {{}, with_colon("waits: " + shown_enum(event.reason), event.note), event.station};
   }
   EventLine operator()(const StationHeld& event) const {
     return {{},
-            and_reason("waits for a person: " + shown_enum(event.reason), event.note),
+            with_colon("waits for a person: " + shown_enum(event.reason), event.note),
             event.station};
   }
   EventLine operator()(const StationApprovalRequested& event) const {
     return {{}, attempt_text(event.attempt, "asks for an approval"), event.station};
   }
   EventLine operator()(const StationApprovalGiven& event) const {
-    return {{}, and_reason("approved by " + record.actor, event.reason), event.station};
+    return {{}, with_colon("approved by " + record.actor, event.reason), event.station};
   }
   EventLine operator()(const StationResultHeld& event) const {
     return {
@@ -186,7 +184,7 @@ struct TextOf {
     return {{}, "loop " + record.stream.name + ": the previous tick has no end", {}};
   }
   EventLine operator()(const TickFailed& event) const {
-    return {{}, and_reason("loop " + record.stream.name + ": the tick failed", event.error), {}};
+    return {{}, with_colon("loop " + record.stream.name + ": the tick failed", event.error), {}};
   }
   EventLine operator()(const PolicyRefused& event) const {
     const std::string line =
@@ -209,13 +207,13 @@ struct TextOf {
   EventLine operator()(const CardBlocked& event) const {
     return {{},
             "card " + to_string(record.stream.run_id) +
-                " is blocked: " + and_reason(event.code, event.message),
+                " is blocked: " + with_colon(event.code, event.message),
             {}};
   }
   EventLine operator()(const CardFailed& event) const {
     return {{},
             "card " + to_string(record.stream.run_id) +
-                " failed: " + and_reason(event.code, event.message),
+                " failed: " + with_colon(event.code, event.message),
             {}};
   }
   EventLine operator()(const AccessDenied& event) const { return {{}, denial_text(event), {}}; }

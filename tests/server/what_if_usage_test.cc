@@ -10,18 +10,12 @@
 #include "domain/nanoseconds.h"
 #include "server/replay/what_if/what_if.h"
 #include "tests/server/recorded_work_fixture.h"
+#include "tests/server/what_if_fixture.h"
 
 namespace signalbox {
 namespace {
 
 constexpr std::int64_t begin_of_all_ns = 1'700'000'000'000'000'000;
-
-RecordedAttempt attempt_lasting(std::int64_t seconds) {
-  RecordedAttempt attempt;
-  attempt.ending = AttemptEnding::reported;
-  attempt.worked_ns = seconds * ns_per_s;
-  return attempt;
-}
 
 class WhatIfUsage : public ::testing::Test {
  protected:
@@ -78,7 +72,7 @@ TEST_F(WhatIfUsage, OfALateCompletionCountsAsItDid) {  // A5, O10
   lost.worked_ns = ns_per_s;
   lost.returned_ns = lost.told_late_ns = 1200 * ns_per_ms;
   lost.usage = used_;
-  record(ExecutorKind::worker, {lost, attempt_lasting(5)}, {0, 0, used_.turns});
+  record(ExecutorKind::worker, {lost, lasting(5)}, {0, 0, used_.turns});
   EXPECT_EQ(play().measures.succeeded, 0U) << "its next attempt waits for a larger budget";
   EXPECT_EQ(told<LateUsageReported>(), Usages{used_});
   EXPECT_EQ(told<StationUsageReported>(), Usages{});
@@ -101,7 +95,7 @@ TEST_F(WhatIfUsage, OfALateCompletionComesWithItsEndUnderALongerLease) {  // A5,
   lost.worked_ns = ns_per_s;
   lost.returned_ns = lost.told_late_ns = 1200 * ns_per_ms;
   lost.usage = used_;
-  RecordedAttempt next = attempt_lasting(5);
+  RecordedAttempt next = lasting(5);
   next.usage = {500, 500, 500};
   record(ExecutorKind::worker, {lost, next});
   const WhatIf longer = play("[[station]]\nname = \"build\"\nheartbeat_timeout = \"30s\"\n");
@@ -113,16 +107,16 @@ TEST_F(WhatIfUsage, OfALateCompletionComesWithItsEndUnderALongerLease) {  // A5,
 
 // A worker that loses its lease only here is refused, but what it has used up is spent.
 TEST_F(WhatIfUsage, OfAnAttemptThatLosesItsLeaseHereCounts) {  // A5, O10
-  RecordedAttempt attempt = attempt_lasting(100);
+  RecordedAttempt attempt = lasting(100);
   attempt.lease_ms = 600'000;
   attempt.usage = used_;
   attempt.beats = {{ns_per_s, ""}};
-  RecordedAttempt again = attempt_lasting(10);
+  RecordedAttempt again = lasting(10);
   again.lease_ms = 600'000;
   record(ExecutorKind::worker, {attempt, again, again, again});
   EXPECT_EQ(play().measures.leases_lost, 0U);
   EXPECT_EQ(told<StationUsageReported>(), Usages{used_});
-  again = attempt_lasting(200);
+  again = lasting(200);
   again.beats = {{20 * ns_per_s, "a"},  {40 * ns_per_s, "b"},  {60 * ns_per_s, "c"},
                  {80 * ns_per_s, "d"},  {100 * ns_per_s, "e"}, {120 * ns_per_s, "f"},
                  {140 * ns_per_s, "g"}, {160 * ns_per_s, "h"}, {180 * ns_per_s, "i"}};
@@ -141,7 +135,7 @@ TEST_F(WhatIfUsage, OfASilentWorkerIsNotInvented) {  // A5, O10
   lost.lease_ms = 1000;
   lost.worked_ns = ns_per_s;
   lost.returned_ns = 1200 * ns_per_ms;
-  RecordedAttempt next = attempt_lasting(5);
+  RecordedAttempt next = lasting(5);
   next.usage = used_;
   record(ExecutorKind::worker, {lost, next});
   EXPECT_EQ(play().measures.succeeded, 1U);
@@ -150,13 +144,13 @@ TEST_F(WhatIfUsage, OfASilentWorkerIsNotInvented) {  // A5, O10
 }
 
 TEST_F(WhatIfUsage, OfALostJobCountsWhenItWasTold) {  // A5, O10
-  RecordedAttempt lost = attempt_lasting(5);
+  RecordedAttempt lost = lasting(5);
   lost.outcome = Outcome::failed;
   lost.error_class = ErrorClass::lost;
   lost.code = "JOB_LOST";
   lost.usage = used_;
   lost.told_late_ns = 8 * ns_per_s;
-  record(ExecutorKind::process, {lost, attempt_lasting(10)});
+  record(ExecutorKind::process, {lost, lasting(10)});
   EXPECT_EQ(play().measures.succeeded, 1U);
   EXPECT_EQ(told<StationUsageReported>(), Usages{});
   EXPECT_EQ(told<LateUsageReported>(), Usages{used_});
@@ -167,12 +161,12 @@ TEST_F(WhatIfUsage, OfALostJobCountsWhenItWasTold) {  // A5, O10
 }
 
 TEST_F(WhatIfUsage, OfAJobThatWasEndedCounts) {  // A5, O10
-  RecordedAttempt timed_out = attempt_lasting(50);
+  RecordedAttempt timed_out = lasting(50);
   timed_out.ending = AttemptEnding::open;
   timed_out.outcome = Outcome::timeout;
   timed_out.code = "TIMEOUT";
   timed_out.usage = used_;
-  record(ExecutorKind::process, {timed_out, attempt_lasting(10)});
+  record(ExecutorKind::process, {timed_out, lasting(10)});
   EXPECT_EQ(play("[[station]]\nname = \"build\"\ntimeout = \"50s\"\n").measures.timeouts, 1U);
   EXPECT_EQ(told<StationUsageReported>(), Usages{used_});
 }
