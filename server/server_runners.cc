@@ -2,10 +2,7 @@
 #include <chrono>
 
 #include "domain/nanoseconds.h"
-#include "server/followers/recorded_run.h"
 #include "server/git/unsaved_work.h"
-#include "server/platform/logging.h"
-#include "server/rpc/late_usage.h"
 #include "server/rpc/methods/families.h"
 #include "server/server.h"
 
