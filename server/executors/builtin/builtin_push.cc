@@ -12,6 +12,7 @@
 #include "server/executors/judging_base.h"
 #include "server/git/git_command.h"
 #include "server/git/git_names.h"
+#include "server/git/ref_lock.h"
 #include "server/git/repository_lock.h"
 #include "server/git/worktree_list.h"
 #include "server/text/utf8_text.h"
@@ -83,6 +84,18 @@ BuiltinStep push_to_remote(const BuiltinRequest& request, const PinnedRepository
                        "git push to " + target.location + " failed: ", pushed.message));
 }
 
+// Moves the branch from `base` to the head, whatever is checked out.
+BuiltinStep move_ref(const BuiltinRequest& request, const PinnedRepository& pinned,
+                     const Target& target, const std::string& base) {
+  const GitOutcome moved =
+      pinned.in_repository({"update-ref", "-m", "signalbox: run " + request.run_id,
+                            "refs/heads/" + target.branch, target.head, base});
+  if (moved.ok) return {};
+  const auto now = newest_base(request, pinned, target.branch);
+  if (now && *now != base) return base_moved(target, *now);
+  return git_failed("cannot move " + target.branch + " on", moved.message);
+}
+
 // Fast-forwards the branch in the worktree where it is checked out, and only if no local change can
 // be affected.
 BuiltinStep fast_forward(const PinnedRepository& pinned, const Target& target,
@@ -113,19 +126,15 @@ BuiltinStep move_local_branch(const BuiltinRequest& request, const PinnedReposit
                               const Target& target, const std::string& base) {
   const auto lock = RepositoryLock::take(request.repository);
   if (!lock) return repository_busy(lock.error());
+  // No one else moves the branch to what this run has merged, and its earlier attempts have ended.
+  remove_stale_lock_to(pinned.facts().common_directory, "refs/heads/" + target.branch, target.head);
   const auto worktrees = list_worktrees(request.repository);
   if (!worktrees) return git_failed("cannot find the branch's worktree", worktrees.error());
   const auto holder = std::find_if(
       worktrees->begin(), worktrees->end(),
       [&](const ListedWorktree& each) { return !each.bare && each.branch == target.branch; });
-  if (holder != worktrees->end()) return fast_forward(pinned, target, holder->path);
-  const GitOutcome moved =
-      pinned.in_repository({"update-ref", "-m", "signalbox: run " + request.run_id,
-                            "refs/heads/" + target.branch, target.head, base});
-  if (moved.ok) return {};
-  const auto now = newest_base(request, pinned, target.branch);
-  if (now && *now != base) return base_moved(target, *now);
-  return git_failed("cannot move " + target.branch + " on", moved.message);
+  if (holder == worktrees->end()) return move_ref(request, pinned, target, base);
+  return fast_forward(pinned, target, holder->path);
 }
 
 // Removes the merged branch of a run from the remote, if that still has it as it was merged. The
