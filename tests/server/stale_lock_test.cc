@@ -124,5 +124,50 @@ TEST_F(PushIntoARepository, LeavesALockThatMayBeAPersons) {  // A17
   }
 }
 
+// git was killed after it had written the files and the index of the checkout.
+TEST_F(PushIntoARepository, MovesTheBranchOnWhereOnlyThatIsLeftToDo) {  // A17
+  run("read-tree -m -u HEAD " + head_, repository);
+  lock_ref(repository, "refs/heads/main", head_ + "\n");
+  ASSERT_NE(run("status --porcelain", repository), "");
+  const JobResult pushed = push();
+  ASSERT_EQ(pushed.outcome, Outcome::succeeded) << pushed.failure.message;
+  EXPECT_EQ(main(), head_);
+  EXPECT_EQ(run("status --porcelain", repository), "");
+}
+
+TEST_F(PushIntoARepository, DoesNotTakeChangesOfAPersonForItsOwn) {  // A17
+  run("read-tree -m -u HEAD " + head_, repository);
+  write_text(repository / "file.txt", "being edited\n");
+  const std::string before = main();
+  EXPECT_EQ(push().failure.code, "BASE_CHECKED_OUT");
+  EXPECT_EQ(main(), before);
+  EXPECT_EQ(content_of(repository / "file.txt"), "being edited\n");
+}
+
+// git was killed while it wrote the files of the checkout.
+TEST_F(PushIntoARepository, SaysWhatToDoAboutALockedCheckout) {  // A17
+  const fs::path lock = repository / ".git/index.lock";
+  write_text(repository / "new.txt", "new\n");
+  write_text(lock, "");
+  const Failure failure = push().failure;
+  EXPECT_EQ(failure.code, "REPOSITORY_BUSY");
+  EXPECT_EQ(failure.error_class, ErrorClass::transient) << "a git of its owner soon ends";
+  EXPECT_TRUE(fs::exists(lock)) << "it may be that of a git of its owner";
+  std::vector<std::string> commands;
+  for (std::size_t begin = failure.message.find('`'); begin != std::string::npos;) {
+    const std::size_t end = failure.message.find('`', begin + 1);
+    ASSERT_NE(end, std::string::npos) << failure.message;
+    commands.push_back(failure.message.substr(begin + 1, end - begin - 1));
+    begin = failure.message.find('`', end + 1);
+  }
+  ASSERT_EQ(commands.size(), 3U) << failure.message;
+  for (const std::string& command : {commands[0], commands[1]}) {
+    EXPECT_EQ(std::system(command.c_str()), 0) << command;
+  }
+  const JobResult pushed = push();
+  ASSERT_EQ(pushed.outcome, Outcome::succeeded) << pushed.failure.message;
+  EXPECT_EQ(main(), head_);
+}
+
 }  // namespace
 }  // namespace signalbox

@@ -1,10 +1,13 @@
 #include "server/executors/builtin/builtin_push.h"
 
 #include <algorithm>
+#include <utility>
+#include <vector>
 
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
 
+#include "domain/refusals.h"
 #include "domain/try.h"
 #include "server/executors/builtin/merge_base.h"
 #include "server/executors/builtin/merge_input.h"
@@ -12,6 +15,7 @@
 #include "server/executors/judging_base.h"
 #include "server/git/git_command.h"
 #include "server/git/git_names.h"
+#include "server/git/path_facts.h"
 #include "server/git/ref_lock.h"
 #include "server/git/repository_lock.h"
 #include "server/git/worktree_list.h"
@@ -96,9 +100,41 @@ BuiltinStep move_ref(const BuiltinRequest& request, const PinnedRepository& pinn
   return git_failed("cannot move " + target.branch + " on", moved.message);
 }
 
+// REPOSITORY_BUSY if git has locked the checkout. Nothing tells the lock of an earlier attempt that
+// was killed from that of its owner's git, so that it stays.
+BuiltinStep require_unlocked(const BuiltinRequest& request, const Target& target,
+                             const std::filesystem::path& path, const GitPlace& place) {
+  for (const char* name : {"index.lock", "HEAD.lock"}) {
+    const std::filesystem::path lock = place.git_directory / name;
+    if (!is_there(lock)) continue;
+    return repository_busy(
+        target.branch + " is checked out at " + path.string() +
+        ", and a git works there, or one that was killed has left its lock, "
+        "such as that of an earlier attempt of this push. If none works there, "
+        "remove it with `rm -f " +
+        shell_word(lock.string()) + "`, and put away what a cut attempt has changed with `git -C " +
+        shell_word(path.string()) +
+        " stash --include-untracked`; then have it tried again: " + retry_hint(request));
+  }
+  return {};
+}
+
+// Returns whether the index and the tracked files of a checkout are those of the commit: an earlier
+// attempt was killed after it had moved them on, and before it moved the branch.
+bool has_files_of(const std::filesystem::path& path, const GitOptions& there,
+                  const std::string& commit) {
+  const auto is_same = [&](std::vector<std::string> arguments) {
+    arguments.insert(arguments.end(), {"--quiet", "--no-ext-diff", "--no-textconv",
+                                       "--ignore-submodules=dirty", commit});
+    return git(path, std::move(arguments), there).ok;
+  };
+  return is_same({"diff", "--cached"}) && is_same({"diff"});
+}
+
 // Fast-forwards the branch in the worktree where it is checked out, and only if no local change can
 // be affected.
-BuiltinStep fast_forward(const PinnedRepository& pinned, const Target& target,
+BuiltinStep fast_forward(const BuiltinRequest& request, const PinnedRepository& pinned,
+                         const Target& target, const std::string& base,
                          const std::filesystem::path& path) {
   const auto refuse = [&](const std::string& why) {
     return builtin_failure(ErrorClass::terminal, "BASE_CHECKED_OUT",
@@ -108,11 +144,15 @@ BuiltinStep fast_forward(const PinnedRepository& pinned, const Target& target,
   };
   const auto place = pinned.place_of_checkout(path);
   if (!place) return refuse("is no worktree of the repository: " + place.error());
+  TRY(require_unlocked(request, target, path, *place));
   GitOptions there;
   there.place = *place;
   const GitOutcome status = git(
       path, {"status", "--porcelain", "--untracked-files=no", "--ignore-submodules=dirty"}, there);
   if (!status.ok) return refuse("cannot be read (" + status.message + ")");
+  if (!status.output.empty() && has_files_of(path, there, target.head)) {
+    return move_ref(request, pinned, target, base);
+  }
   if (!status.output.empty()) return refuse("has uncommitted changes");
   const GitOutcome merged = git(
       path,
@@ -134,7 +174,7 @@ BuiltinStep move_local_branch(const BuiltinRequest& request, const PinnedReposit
       worktrees->begin(), worktrees->end(),
       [&](const ListedWorktree& each) { return !each.bare && each.branch == target.branch; });
   if (holder == worktrees->end()) return move_ref(request, pinned, target, base);
-  return fast_forward(pinned, target, holder->path);
+  return fast_forward(request, pinned, target, base, holder->path);
 }
 
 // Removes the merged branch of a run from the remote, if that still has it as it was merged. The
