@@ -257,6 +257,9 @@ class Server {
   void sweep_runners();
   // Returns how the board has worktrees at runners removed.
   RemoveAtRunner removal_at_runner();
+  // Returns the repositories of the board. Other machines are those of the cell's other servers, or
+  // of a log that was copied.
+  std::shared_ptr<BoardFiles> board_files();
   // Records what operators had decided about runners when only this server kept that, and removes
   // the file. Only the writer of the log may, in a cell whose level has such events: a standby does
   // it once it takes over, and a writer once the level was raised.
