@@ -39,7 +39,8 @@ using NewEvents = std::vector<NewEvent>;
 // rejected with FORBIDDEN, after all that is named here about the token, if it isn't the sender's.
 
 // Run family. PIPELINE_INVALID; IDEMPOTENCY_CONFLICT if the idempotency key stands for another
-// request. No events if it stands for the same request: the caller answers with that run.
+// request; RUN_ROOT_TAKEN. No events if the key stands for the same request: the caller answers
+// with that run.
 Decided<NewEvents> decide(const World&, const StartRun&, const Now&);
 // RUN_NOT_FOUND, RUN_TERMINAL; no events if cancellation was requested before.
 Decided<NewEvents> decide(const World&, const CancelRun&, const Now&);
@@ -55,8 +56,8 @@ Decided<NewEvents> decide(const World&, const PauseRun&, const Now&);
 // events if there is nothing to resume.
 Decided<NewEvents> decide(const World&, const ResumeRun&, const Now&);
 
-// CARD_BUSY if it is a card's run, RUN_NOT_FOUND, RUN_NOT_FAILED; OVERLOADED if something was added
-// to what a run has used after the records were read.
+// CARD_BUSY if it is a card's run, RUN_NOT_FOUND, RUN_NOT_FAILED, RUN_ROOT_TAKEN; OVERLOADED if
+// something was added to what a run has used after the records were read.
 Decided<NewEvents> decide(const World&, const RetryRun&, const Now&);
 
 // Station family. LOCK_LOST; for a named run also RUN_NOT_FOUND, RUN_TERMINAL, STATION_NOT_FOUND,

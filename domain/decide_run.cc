@@ -8,6 +8,7 @@
 #include "domain/limits.h"
 #include "domain/refusals.h"
 #include "domain/run_retry.h"
+#include "domain/run_roots.h"
 #include "domain/station_turn.h"
 #include "domain/try.h"
 
@@ -216,6 +217,17 @@ Decided<void> same_request(const StartRun& command, const RunId& run_id, const D
                 {"signalbox run get " + to_string(run_id)});
 }
 
+// RUN_ROOT_TAKEN also for the directory of a run that has ended, since it may be retried.
+Decided<void> require_own_root(const World& world, const StartRun& command) {
+  if (!command.run_root) return {};
+  if (!command.directory_of) return require_free_root(world, *command.run_root);
+  const std::string id = to_string(*command.directory_of);
+  return reject(ErrorCode::RUN_ROOT_TAKEN,
+                "run_root " + *command.run_root + " is the directory of run " + id +
+                    " among the service's own: name another one, or none",
+                {{"run_root", *command.run_root}, {"run_id", id}}, {"signalbox run list"});
+}
+
 }  // namespace
 
 Decided<NewEvents> decide(const World& world, const StartRun& command, const Now&) {
@@ -234,6 +246,7 @@ Decided<NewEvents> decide(const World& world, const StartRun& command, const Now
       return NewEvents{};
     }
   }
+  TRY(require_own_root(world, command));
   RunStarted started;
   started.goal = command.goal;
   started.input = command.input.value_or("");

@@ -48,6 +48,7 @@ void end_run(World& world, Run& run, const Record& record) {
       EndedRun{run.status, run.idempotency_key, run.request_digest, record.position,
                record.recorded_at_ns},
       [&](const RunId& id, const EndedRun& forgotten) { forget_key(world, id, forgotten); });
+  world.run_roots.erase(run);
   const RunId id = run.id;
   world.runs.erase(id);
 }
@@ -73,6 +74,7 @@ void open_run(World& world, std::unique_ptr<Run> run, Position position) {
     world.run_by_idempotency_key.insert_or_assign(run->idempotency_key, run->id);
   }
   Run& placed = *run;
+  world.run_roots.insert(placed);
   SIGNALBOX_CHECK(world.runs.emplace(placed.id, std::move(run)).second);
   make_ready(world, placed, position);
 }
@@ -110,13 +112,10 @@ void retry_run(World& world, const Record& record, const RunRetried& event) {
   if (run.station().attempts > 0) begin_plan(world, run);
 }
 
-void evolve(World& world, Run& run, const Record& record, const RunSucceeded&) {
-  end_run(world, run, record);
-}
-void evolve(World& world, Run& run, const Record& record, const RunFailed&) {
-  end_run(world, run, record);
-}
-void evolve(World& world, Run& run, const Record& record, const RunCanceled&) {
+template <class Event>
+concept EndOfRun = std::is_same_v<Event, RunSucceeded> || std::is_same_v<Event, RunFailed> ||
+    std::is_same_v<Event, RunCanceled>;
+void evolve(World& world, Run& run, const Record& record, const EndOfRun auto&) {
   end_run(world, run, record);
 }
 void evolve(World&, Run& run, const Record&, const RunCancelRequested& event) {

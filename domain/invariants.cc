@@ -241,10 +241,12 @@ std::vector<std::string> broken_invariants(const World& world) {
     findings.expect(world.find_run(id) != nullptr, "a run with a plan is open");
   }
   std::uint64_t open_runs = 0;
+  RunRoots run_roots;
   for (const auto& [id, run] : world.runs) {
     findings.expect(id == run->id, *run, "it is found by its id");
     findings.expect(world.ended_runs.find(id) == nullptr, *run, "it hasn't ended");
     examine(world, *run, findings);
+    run_roots.insert(*run);
     if (run->station().ready_at != 0) ++ready;
     if (!run->idempotency_key.empty()) {
       const auto known = world.run_by_idempotency_key.find(run->idempotency_key);
@@ -255,6 +257,7 @@ std::vector<std::string> broken_invariants(const World& world) {
   findings.expect(!world.server.pause || (world.server.pause->position != 0 &&
                                           world.server.pause->position <= world.position),
                   "the service was paused at a position of the log");
+  findings.expect(run_roots == world.run_roots, "the run roots are those of the open runs");
   findings.expect(ready == world.ready.size(), "the ready stations are those of the runs");
   for (const auto& [digest, pinned] : world.pipelines) {
     open_runs += pinned.open_runs;

@@ -33,6 +33,8 @@ struct StartRun {
   std::optional<Budget> budget;
   std::optional<std::uint32_t> max_retries;  // overrides that of its stations
 
+  // The run whose directory in the data directory `run_root` is; nullopt: it is none of these.
+  std::optional<RunId> directory_of = {};
   RunId run_id{};         // the id that the run gets if it is new
   Digest request_digest;  // of the request, to compare repetitions of an idempotency key
   Digest pipeline_digest;

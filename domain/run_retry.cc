@@ -7,6 +7,7 @@
 #include "domain/check.h"
 #include "domain/limits.h"
 #include "domain/refusals.h"
+#include "domain/run_roots.h"
 #include "domain/station_turn.h"
 #include "domain/try.h"
 
@@ -207,6 +208,7 @@ Decided<NewEvents> decide(const World& world, const RetryRun& command, const Now
   const auto found = TRY(failed_run(world, command));
   const Run& run = *found;
   const auto strategy = TRY(first_strategy(run, command.strategy));
+  TRY(require_free_root(world, run.run_root));
   if (command.failed != nullptr) TRY(require_latest_usage(world, run.id, command.read_at));
 
   return reopen(world, run, command.failed_at,

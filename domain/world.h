@@ -26,6 +26,7 @@
 #include "domain/recent_late_usage.h"
 #include "domain/remembered.h"
 #include "domain/run.h"
+#include "domain/run_roots.h"
 #include "domain/runner.h"
 #include "domain/tick.h"
 
@@ -114,6 +115,7 @@ struct World {
 
   // Indexes, derived from the fields above.
   boost::unordered_flat_map<std::string, RunId> run_by_idempotency_key;
+  RunRoots run_roots;  // that open runs name
   ReadyStations ready;
   std::set<RunId> planned;  // runs whose current station is deep work that was begun
   boost::unordered_flat_map<Token, std::string> lock_by_token;

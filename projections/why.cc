@@ -115,13 +115,16 @@ class WhyExplainer {
       entry.holder = station.attempts.back().worker;
     }
     if (service_.card) return explain_end_for_card(*service_.card, *failed, entry);
+    entry.next_commands = {run_command("get")};
     if (service_.are_files_removed) {
       entry.unblocked_by = "a new run: the files of this one were removed";
-      entry.next_commands = {run_command("get")};
-      return;
+    } else if (service_.root_holder) {
+      entry.unblocked_by = "the end of another run, which has its run root; then run.retry";
+      entry.next_commands = {"signalbox run why " + to_string(*service_.root_holder)};
+    } else {
+      entry.unblocked_by = "run.retry, which starts a new attempt of this station";
+      entry.next_commands = {run_command("retry"), run_command("get")};
     }
-    entry.unblocked_by = "run.retry, which starts a new attempt of this station";
-    entry.next_commands = {run_command("retry"), run_command("get")};
   }
 
   [[nodiscard]] bool is_create_pr(const std::string& station) const {

@@ -88,6 +88,7 @@ struct WhyContext {
   std::optional<WhyContextCard> card;  // nullopt: the run is of no card
   bool card_goes_on = false;           // with this run, once it is unblocked (goes_on_with_run())
   bool are_files_removed = false;      // by a retention: the run can't be retried
+  std::optional<RunId> root_holder;    // an open run that has the ended run's root
   bool storage_full = false;
   std::optional<ServicePause> pause;  // of the service
   std::string data_directory;

@@ -193,6 +193,7 @@ void read_runs(Reader& reader, World& world) {
     if (!placed.idempotency_key.empty()) {
       world.run_by_idempotency_key.insert_or_assign(placed.idempotency_key, placed.id);
     }
+    world.run_roots.insert(placed);
     if (placed.plan) world.planned.insert(placed.id);
   }
 }

@@ -186,7 +186,6 @@ class Server {
   // waiting claims, then flushes the log.
   void schedule_turn();
   void turn();
-  // Sets clock_timer_ to the next deadline.
   void arm_clock_timer();
   // Returns the world as the log has it, which has no space for what was applied since.
   World roll_back(const std::string& why);
@@ -263,6 +262,9 @@ class Server {
   RemoveAtRunner removal_at_runner();
   // Gives up the worktrees of ended runs at runners that were evicted.
   void abandon_worktrees();
+  // Returns the repositories of the board. Other machines are those of the cell's other servers, or
+  // of a log that was copied.
+  std::shared_ptr<BoardFiles> board_files();
   // Records what operators had decided about runners when only this server kept that, and removes
   // the file. Only the writer of the log may, in a cell whose level has such events: a standby does
   // it once it takes over, and a writer once the level was raised.
@@ -302,9 +304,8 @@ class Server {
   // Requests that everything ends that runs beside the service and may take long.
   void cancel_background();
   void stop_threads();
-  // Ends run() with this code after a failure, which is logged.
+  // End run() after a failure, which is logged; the second one is for any thread.
   void fail(int exit_code, const std::string& why);
-  // As fail(), from any thread; the error has the code.
   void fail_from_thread(const StoreError& error);
 
   const Config& config_;

@@ -2,6 +2,9 @@
 #include <chrono>
 
 #include "domain/nanoseconds.h"
+#include "server/board/git_board_files.h"
+#include "server/executors/job_directory.h"
+#include "server/followers/recorded_run.h"
 #include "server/git/unsaved_work.h"
 #include "server/rpc/methods/families.h"
 #include "server/server.h"
@@ -137,6 +140,15 @@ RemoveAtRunner Server::removal_at_runner() {
     runners_.expect(worktree.runner);
     runner_queue_.wake(worktree.runner);
   };
+}
+
+std::shared_ptr<BoardFiles> Server::board_files() {
+  return std::make_shared<GitBoardFiles>(
+      config_.data / "runs", live_jobs(config_.data / "jobs"),
+      [this](const RunId& run_id) -> tl::expected<std::string, std::string> {
+        if (!machine_) return std::string();
+        return other_machine_of(projector_, log_, machine_->id, run_id);
+      });
 }
 
 // Also those of worktrees that are kept for a card: it can't go on with its run.

@@ -8,7 +8,6 @@
 #include <boost/asio/post.hpp>
 
 #include "server/access/secret.h"
-#include "server/board/git_board_files.h"
 #include "server/followers/recorded_run.h"
 #include "server/followers/run_root/run_root_disk.h"
 #include "server/platform/call_bounds.h"
@@ -93,17 +92,16 @@ Server::Server(Config& config, Recovered& recovered, RunIndex& index, spdlog::lo
       runner_queue_(engine_, clock_, runners_, runner_removals_),
       timer_loop_({engine_, clock_, claims_, locks_, steps_}, config.watchdog_interval_ms,
                   timer_loop_reports()),
-      board_(
-          {engine_, clock_, ids_, blocking_pool(lanes_.repositories, /*while_serving=*/true),
-           std::make_shared<GitBoardFiles>(config.data / "runs", live_jobs(config.data / "jobs")),
-           [this](Position position, const std::set<std::string>& run_ids) {
-             return runs_over(projector_, position, run_ids);
-           },
-           [this](Position position, const RunId& run_id) {
-             return find_failed_run(projector_, log_, position, run_id);
-           },
-           log_outcome(), removal_at_runner()},
-          read_board_settings(config.board).value(), config.coderunner_mode),
+      board_({engine_, clock_, ids_, blocking_pool(lanes_.repositories, /*while_serving=*/true),
+              board_files(),
+              [this](Position position, const std::set<std::string>& run_ids) {
+                return runs_over(projector_, position, run_ids);
+              },
+              [this](Position position, const RunId& run_id) {
+                return find_failed_run(projector_, log_, position, run_id);
+              },
+              log_outcome(), removal_at_runner()},
+             read_board_settings(config.board).value(), config.coderunner_mode),
       loops_(engine_),
       retention_(retention_loop(given.stage_retention)),
       redactions_(redaction_parts(given.plan_redaction)),

@@ -43,8 +43,28 @@ NoteWorktree note_of(const std::string& project, const OrphanOutcome& each) {
 
 }  // namespace
 
-GitBoardFiles::GitBoardFiles(fs::path runs_directory, HasJob has_job)
-    : runs_directory_(std::move(runs_directory)), has_job_(std::move(has_job)) {}
+GitBoardFiles::GitBoardFiles(fs::path runs_directory, HasJob has_job,
+                             FindOtherMachine find_other_machine)
+    : runs_directory_(std::move(runs_directory)),
+      has_job_(std::move(has_job)),
+      find_other_machine_(std::move(find_other_machine)) {}
+
+fs::path GitBoardFiles::pins_of(const std::string& run_id) const {
+  return runs_directory_.parent_path() / pins_directory_name / run_id;
+}
+
+// Git's list may be shared, and so may the names of directories. What a station pins here lies
+// beside the worktree until that is removed.
+std::string GitBoardFiles::elsewhere(const RunId& run_id, const fs::path& path) const {
+  if (!find_other_machine_ || is_there(pins_of(to_string(run_id)))) return {};
+  if (!path.empty() && is_there(path)) return {};
+  const auto machine = find_other_machine_(run_id);
+  if (!machine) return machine.error();
+  if (machine->empty()) return {};
+  return "it isn't on this server's disk, and jobs of its run were given to machine " + *machine +
+         ": its server removes what is there when it takes commands again, and `git worktree list` "
+         "of the repository shows it there";
+}
 
 Stored<std::shared_ptr<const PolicyReading>> GitBoardFiles::read_policy(const fs::path& repository,
                                                                         const std::string& base,
@@ -66,6 +86,10 @@ NoteWorktree GitBoardFiles::remove_worktree(const CardWorktree& worktree, bool i
     return note;
   }
   note.path = found->path;
+  if (note.reason = elsewhere(worktree.run_id, found->path); !note.reason.empty()) {
+    if (note.path.empty()) note.path = runs_directory_ / id;
+    return note;
+  }
   if (note.path.empty()) {
     note.removed = true;  // the run has no worktree, or a process before this one removed it
     note.rescue_ref = existing_rescue_ref(worktree.repository, id);
@@ -75,7 +99,7 @@ NoteWorktree GitBoardFiles::remove_worktree(const CardWorktree& worktree, bool i
   request.repository = worktree.repository;
   request.path = note.path;
   request.run_id = id;
-  request.pins = runs_directory_.parent_path() / pins_directory_name / id;
+  request.pins = pins_of(id);
   request.branch = found->branch;
   request.keeps_branch_work = is_handed_on;
   const RemovalOutcome outcome = signalbox::remove_worktree(request);
@@ -103,15 +127,20 @@ tl::expected<std::vector<NoteWorktree>, std::string> GitBoardFiles::remove_orpha
   std::vector<NoteWorktree> notes;
   std::set<std::string> idle;
   for (const std::string& id : run_ids) {
-    if (!has_job_(id)) {
-      idle.insert(id);
-      continue;
-    }
     OrphanWorktree orphan;
     orphan.path = runs_directory_ / id;
     orphan.run_id = id;
-    orphan.left_because = "a job of its run is under way";
-    notes.push_back(note_of(project, {orphan, {Removal::left, {}, {}}}));
+    const auto run_id = parse_uuid(id);
+    if (has_job_(id)) {
+      orphan.left_because = "a job of its run is under way";
+    } else if (run_id) {
+      orphan.left_because = elsewhere(*run_id, TRY(worktree_below(repository, orphan.path)).path);
+    }
+    if (orphan.left_because.empty()) {
+      idle.insert(id);
+    } else {
+      notes.push_back(note_of(project, {orphan, {Removal::left, {}, {}}}));
+    }
   }
   const auto outcomes = TRY(signalbox::remove_orphans(repository, runs_directory_, idle));
   for (const OrphanOutcome& each : outcomes) notes.push_back(note_of(project, each));

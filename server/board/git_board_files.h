@@ -13,8 +13,15 @@ class GitBoardFiles final : public BoardFiles {
   // Returns whether a job of the run (its id as text) is under way here. Any thread.
   using HasJob = std::function<bool(const std::string& run_id)>;
 
-  // `runs_directory` contains the worktrees: `<run id>/<name>`.
-  GitBoardFiles(std::filesystem::path runs_directory, HasJob has_job);
+  // Returns the machine of another server that has worked on the run; empty: there is none. Error:
+  // why nobody can tell. May block. Any thread but the engine's.
+  using FindOtherMachine =
+      std::function<tl::expected<std::string, std::string>(const RunId& run_id)>;
+
+  // `runs_directory` contains the worktrees: `<run id>/<name>`. Without `find_other_machine` all
+  // are here.
+  GitBoardFiles(std::filesystem::path runs_directory, HasJob has_job,
+                FindOtherMachine find_other_machine = nullptr);
 
   Stored<std::shared_ptr<const PolicyReading>> read_policy(const std::filesystem::path& repository,
                                                            const std::string& base,
@@ -30,8 +37,15 @@ class GitBoardFiles final : public BoardFiles {
       const std::set<std::string>& run_ids) override;
 
  private:
+  // Returns why a run's worktree may be on the disk of another server, such as of one that had a
+  // cell's log before; empty if it is, or was, on this one. `path` is the worktree's by git's list,
+  // or empty.
+  [[nodiscard]] std::string elsewhere(const RunId& run_id, const std::filesystem::path& path) const;
+  [[nodiscard]] std::filesystem::path pins_of(const std::string& run_id) const;
+
   const std::filesystem::path runs_directory_;
   const HasJob has_job_;
+  const FindOtherMachine find_other_machine_;
   PolicyReader policies_;
 };
 

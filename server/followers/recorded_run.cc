@@ -7,6 +7,7 @@
 #include <boost/json/value.hpp>
 
 #include "domain/evolve.h"
+#include "domain/placement.h"
 #include "domain/run.h"
 #include "domain/try.h"
 #include "projections/run_history.h"
@@ -28,6 +29,26 @@ Stored<bool> is_over(const RunIndex& index, const RunId& run_id) {
   if (!is_terminal(row->status)) return false;
   if (row->status != RunStatus::failed) return true;
   return TRY(index.cards().find_by_run(run_id)).has_value();
+}
+
+Stored<std::string> find_other_machine(const RunIndex& index, const EventLog& log,
+                                       const std::string& own, const RunId& run_id) {
+  const auto row = TRY(index.find(run_id));
+  if (!row) return std::string();
+  const auto pipeline = TRY(index.find_pipeline(row->pipeline_digest));
+  for (const Position position : TRY(index.run_positions(run_id))) {
+    const auto records = TRY(log.read(position, 1));
+    const auto* given =
+        records.empty() ? nullptr : event_as<StationSubmitIntended>(records.front().event);
+    if (given == nullptr || given->machine.empty() || given->machine == own) continue;
+    if (is_runner(given->machine) || !pipeline) continue;
+    // A remote job says nothing about where the run's files are.
+    const bool is_here = std::ranges::any_of(pipeline->stations, [given](const auto& station) {
+      return station.name == given->station && has_job(station);
+    });
+    if (is_here) return std::string(given->machine);
+  }
+  return std::string();
 }
 
 // Returns the result that the event gives the station; nullptr if it gives none.
@@ -90,6 +111,18 @@ tl::expected<std::set<std::string>, std::string> runs_over(Projector& projector,
     if (*found) over.insert(text);
   }
   return over;
+}
+
+tl::expected<std::string, std::string> other_machine_of(Projector& projector, const EventLog& log,
+                                                        const std::string& own,
+                                                        const RunId& run_id) {
+  if (!projector.wait_for(log.tail())) {
+    return tl::unexpected(std::string("the read models stay behind the log, or are rebuilt"));
+  }
+  auto found = find_other_machine(projector.index(), log, own, run_id);
+  if (found) return *std::move(found);
+  if (found.error().kind == StoreError::Kind::dropped) return std::string();
+  return tl::unexpected(found.error().message);
 }
 
 Stored<std::string> recorded_commit(const EventLog& log, const RunIndex& index, Position applied,

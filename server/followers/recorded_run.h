@@ -36,6 +36,14 @@ tl::expected<FailedRun, std::string> find_failed_run(Projector& projector, const
 tl::expected<std::set<std::string>, std::string> runs_over(Projector& projector, Position position,
                                                            const std::set<std::string>& run_ids);
 
+// Returns a machine other than `own`, the id of this one, that a job of the run was given to and
+// that isn't a runner; empty if there is none, or if the log doesn't say. Error: a sentence that
+// says why nobody can tell. Blocks until the read models have reached the log's end. Any thread but
+// the projector's.
+tl::expected<std::string, std::string> other_machine_of(Projector& projector, const EventLog& log,
+                                                        const std::string& own,
+                                                        const RunId& run_id);
+
 // A commit that a run's station declared. It is read from the log, because an agent can reach the
 // files of its run.
 struct DeclaredCommit {

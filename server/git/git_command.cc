@@ -188,7 +188,8 @@ GitOutcome git(const std::filesystem::path& directory, std::vector<std::string> 
   const int output = file ? file.get() : options.output_descriptor;
   ChildProcess::Sink to = options.receive ? options.receive : out.sink();
   if (output >= 0) to = {};
-  const int held = options.place ? -1 : RepositoryLock::held_descriptor();
+  const bool may_hold = !options.place || options.holds_lock;
+  const int held = may_hold ? RepositoryLock::held_descriptor() : -1;
   auto child = ChildProcess::start({.argv = command_line(std::move(arguments), options),
                                     .cwd = directory,
                                     .environment = environment_with(options),

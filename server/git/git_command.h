@@ -50,6 +50,9 @@ struct GitOptions {
   std::vector<std::string> settings = {};     // "key=value", stronger than every configuration
   std::int64_t timeout_ms = limits::git_ms_max;
   std::optional<GitPlace> place = {};
+  // Has git hold the repository's lock that the thread holds (repository_lock.h) also in a place,
+  // for calls that run no hook or filter there: they leave no process behind.
+  bool holds_lock = false;
   // Reads core.hooksPath as it is configured. For calls that run no hook.
   bool show_configured_hooks = false;
   // Receives stdout instead of `output`, all of it, in pieces. Called on the calling thread.

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "domain/try.h"
+#include "server/git/ref_lock.h"
 #include "server/git/unsaved_work.h"
 #include "server/limits.h"
 #include "server/text/separated_text.h"
@@ -95,6 +96,8 @@ tl::expected<KeptCommit, std::string> keep_left_out(const std::filesystem::path&
   }
   std::string name = rescue_ref_of(run_id) + std::string(first_suffix);
   if (number > 1) name += "-" + std::to_string(number);
+  // Only the run's create_pr makes such a ref, and its attempts come one after the other.
+  if (options.place) remove_stale_lock(options.place->common_directory, name);
   // The empty value requires that there is no such ref.
   const GitOutcome made =
       git(directory, {"update-ref", "--no-deref", std::move(name), commit, ""}, options);

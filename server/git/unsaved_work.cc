@@ -14,6 +14,7 @@
 #include "server/git/nested_work.h"
 #include "server/git/path_facts.h"
 #include "server/git/pinned_repository.h"
+#include "server/git/ref_lock.h"
 #include "server/git/submodule_links.h"
 #include "server/git/unlisted_repositories.h"
 #include "server/git/worktree_list.h"
@@ -212,7 +213,12 @@ class Rescue {
     if (!kept) return kept;
     // Updates the ref only if it still has the value read above; an empty `before` requires that it
     // doesn't exist.
-    const GitOutcome named = run({"update-ref", "--no-deref", ref_, *kept, before});
+    // Where a run's worktree is, only its removals make the ref, and hold the repository's lock.
+    GitOptions holding = options();
+    holding.holds_lock = true;
+    remove_stale_lock(here_.place.common_directory, ref_);
+    const GitOutcome named =
+        git(here_.directory(), {"update-ref", "--no-deref", ref_, *kept, before}, holding);
     if (!named.ok) return tl::unexpected("git update-ref: " + named.message);
     return ref_;
   }

@@ -16,6 +16,7 @@
 #include "server/git/hidden_files.h"
 #include "server/git/path_facts.h"
 #include "server/git/pinned_repository.h"
+#include "server/git/ref_lock.h"
 #include "server/git/repository_lock.h"
 #include "server/git/run_branch.h"
 #include "server/git/tree_removal.h"
@@ -219,7 +220,9 @@ RemovalOutcome finish(const RemovalRequest& request, Removal result) {
   if (auto unregistered = unregister(request); !unregistered) {
     return left(unregistered.error(), outcome.rescue_ref);
   }
-  git_in(request.repository, {"update-ref", "--no-deref", "-d", base_ref_of(request.run_id)});
+  const std::string base_ref = base_ref_of(request.run_id);
+  remove_stale_lock(common_git_directory(request.repository), base_ref);
+  git_in(request.repository, {"update-ref", "--no-deref", "-d", base_ref});
   if (auto gone = remove_tree(pending_delete_path(removed_path(request))); !gone) {
     return left(gone.error(), outcome.rescue_ref);
   }

@@ -60,6 +60,15 @@ void with_run_root(Api& api, const Call& call, const std::optional<std::string>&
   check(api, call, *run_root, call.role, std::move(then));
 }
 
+std::optional<RunId> run_of_directory(const Api& api, const std::string& run_root) {
+  if (api.run_root_rule == nullptr) return std::nullopt;
+  const std::filesystem::path normal = std::filesystem::path(run_root).lexically_normal();
+  const std::filesystem::path path = normal.has_filename() ? normal : normal.parent_path();
+  const std::filesystem::path runs = (api.run_root_rule->data() / "runs").lexically_normal();
+  if (path.parent_path() != runs) return std::nullopt;
+  return parse_uuid(path.filename().string());
+}
+
 void with_run_root_of_run(Api& api, const Call& call, const std::optional<std::string>& run_root,
                           Then then) {
   Call bare{{}, call.origin, call.responder, call.role};

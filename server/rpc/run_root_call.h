@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "domain/ids.h"
 #include "server/rpc/method.h"
 
 namespace signalbox {
@@ -15,8 +16,12 @@ namespace signalbox {
 void with_run_root(Api& api, const Call& call, const std::optional<std::string>& run_root,
                    std::function<void(Api& api, Call& call)> then);
 
-// Does the same for a file in an existing run root: everybody may also name the root of an open
-// run.
+// Returns the run whose directory in the data directory `run_root` is by the way it is written, or
+// which would have it; nullopt for any other place.
+std::optional<RunId> run_of_directory(const Api& api, const std::string& run_root);
+
+// Does the same as with_run_root() for a file in an existing run root: everybody may also name the
+// root of an open run.
 void with_run_root_of_run(Api& api, const Call& call, const std::optional<std::string>& run_root,
                           std::function<void(Api& api, Call& call)> then);
 

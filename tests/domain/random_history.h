@@ -322,6 +322,7 @@ class RandomHistory {
     if (step.which % 3 != 0) command.project = "project-" + std::to_string(step.which % 3);
     if (step.which % 2 == 0) command.labels["team"] = step.which % 4 == 0 ? "red" : "blue";
     if (step.choice % 5 == 0) command.labels["size"] = "big";
+    if (step.choice % 6 == 1) command.run_root = "/roots/" + std::to_string(step.choice);
     if (step.which % 4 == 3) command.idempotency_key = "key-" + std::to_string(step.choice % 16);
     command.pipeline = pipelines[number];
     command.pipeline_digest.bytes[0] = static_cast<std::uint8_t>(number + 1);

@@ -1,6 +1,7 @@
 // Tests what GitBoardFiles records of a worktree whose run has ended.
 #include "server/board/git_board_files.h"
 
+#include <memory>
 #include <set>
 
 #include "server/executors/job_directory.h"
@@ -26,6 +27,24 @@ class WorktreesOfTheBoard : public BuiltinStations {
   [[nodiscard]] NoteWorktree removal_of(const RunId& run_id, const fs::path& runs) const {
     return GitBoardFiles(runs, live_jobs(site.root() / "jobs"))
         .remove_worktree({run_id, "web", repository.string()}, false);
+  }
+  // Returns the files of a server in whose log the runs were given to this machine, or to its own
+  // if the text is empty.
+  [[nodiscard]] std::unique_ptr<GitBoardFiles> files_after(const std::string& machine) const {
+    return std::make_unique<GitBoardFiles>(
+        site.root() / "runs", live_jobs(site.root() / "jobs"),
+        [machine](const RunId&) -> tl::expected<std::string, std::string> { return machine; });
+  }
+  // Makes the disk of the data directory that of another server, or brings the first one back.
+  void exchange_disk() {
+    for (const char* part : {"runs", "workspaces"}) {
+      const fs::path here = site.root() / part;
+      const fs::path there = site.root() / (std::string(part) + "-of-the-other");
+      fs::create_directories(there);
+      fs::rename(here, site.root() / "between");
+      fs::rename(there, here);
+      fs::rename(site.root() / "between", there);
+    }
   }
 };
 
@@ -91,6 +110,44 @@ TEST_F(WorktreesOfTheBoard, AreLeftWhileAJobIsUnderWayInThem) {  // H6, G11
   ASSERT_EQ(gone->size(), 1U);
   EXPECT_TRUE(gone->front().removed) << gone->front().reason;
   EXPECT_FALSE(fs::exists(workspace(run_id)));
+}
+
+// The servers of a cell may share a repository, and the names of their directories.
+TEST_F(WorktreesOfTheBoard, AreLeftWhereAnotherServerHasThem) {  // A1, K13
+  const RunId run_id = begun();
+  write_text(workspace(run_id) / "file.txt", "mine\n");
+  exchange_disk();
+  const auto files = files_after("machine-a");
+  const CardWorktree worktree{run_id, "web", repository.string()};
+  const NoteWorktree note = files->remove_worktree(worktree, false);
+  EXPECT_FALSE(note.removed);
+  EXPECT_NE(note.reason.find("machine-a"), std::string::npos) << note.reason;
+  EXPECT_NE(note.path, "");
+  const auto orphans = files->remove_orphans("web", repository, {to_string(run_id)});
+  ASSERT_TRUE(orphans.has_value()) << orphans.error();
+  ASSERT_EQ(orphans->size(), 1U);
+  EXPECT_FALSE(orphans->front().removed);
+  EXPECT_EQ(orphans->front().reason, note.reason);
+
+  exchange_disk();
+  EXPECT_EQ(run("status --porcelain", workspace(run_id)), " M file.txt") << "git knows it still";
+  const NoteWorktree later = files->remove_worktree(worktree, false);
+  EXPECT_TRUE(later.removed) << "it is on this disk, whatever machine made it: " << later.reason;
+  EXPECT_NE(later.rescue_ref, "");
+}
+
+TEST_F(WorktreesOfTheBoard, AreLeftWhereNobodyCanTellWhoseTheyAre) {  // K13
+  GitBoardFiles files(site.root() / "runs", live_jobs(site.root() / "jobs"),
+                      [](const RunId&) -> tl::expected<std::string, std::string> {
+                        return tl::unexpected(std::string("the read models stay behind the log"));
+                      });
+  const RunId run_id = begun();
+  const CardWorktree worktree{run_id, "web", repository.string()};
+  EXPECT_TRUE(files.remove_worktree(worktree, false).removed) << "it is here";
+  const NoteWorktree again = files.remove_worktree(worktree, false);
+  EXPECT_FALSE(again.removed);
+  EXPECT_EQ(again.reason, "the read models stay behind the log");
+  EXPECT_TRUE(files_after({})->remove_worktree(worktree, false).removed) << "it was here";
 }
 
 // As after a kill before the removal was recorded.

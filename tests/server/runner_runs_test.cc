@@ -1,8 +1,10 @@
 // Tests which workspaces a runner removes.
 #include "tools/runner/runner_runs.h"
 
+#include <memory>
 #include <optional>
 #include <set>
+#include <vector>
 
 #include "server/git/pinned_repository.h"
 #include "server/git/unsaved_work.h"
@@ -34,15 +36,24 @@ class WorkspacesOfARunner : public BuiltinStations {
            fs::exists(site.root() / pins_directory_name / to_string(run_id));
   }
 
+  // Keeps jobs of the run away, if none is under way.
+  std::shared_ptr<const void> hold(const RunId& run_id) {
+    if (under_way.contains(run_id)) return nullptr;
+    was_there_when_held.push_back(is_there(run_id));
+    return {static_cast<const void*>(this),
+            [this, run_id](const void*) { was_there_when_released.push_back(is_there(run_id)); }};
+  }
+
   std::optional<RunnerWork> work;
   std::set<RunId> under_way;
+  std::vector<bool> was_there_when_held;
+  std::vector<bool> was_there_when_released;
 };
 
 // The attempt of such a job was ended while the runner was away, and the run is over meanwhile.
 TEST_F(WorkspacesOfARunner, StayWhileAJobIsUnderWayInThem) {  // N5
   RunnerRuns runs(
-      *work, [this](const RunId& run_id) { return under_way.contains(run_id); },
-      [](const std::string&) {});
+      *work, [this](const RunId& run_id) { return hold(run_id); }, [](const std::string&) {});
   const RunId canceled = begun();
   const RunId of_card = begun();
   const RunId ended = begun();
@@ -61,6 +72,32 @@ TEST_F(WorkspacesOfARunner, StayWhileAJobIsUnderWayInThem) {  // N5
   const auto done = runs.remove({.run_id = of_card});
   ASSERT_TRUE(done.has_value());
   EXPECT_TRUE(done->removed) << done->reason;
+}
+
+// Else the job of a run that was retried could begin in it while it is being removed.
+TEST_F(WorkspacesOfARunner, AreRemovedWhileNoJobMayBegin) {  // N5
+  RunnerRuns runs(
+      *work, [this](const RunId& run_id) { return hold(run_id); }, [](const std::string&) {});
+  const RunId over = begun();
+  const RunId of_card = begun();
+  runs.remove({over}, {}, {over});
+  ASSERT_TRUE(runs.remove({.run_id = of_card}).has_value());
+  EXPECT_EQ(was_there_when_held, (std::vector<bool>{true, true}));
+  EXPECT_EQ(was_there_when_released, (std::vector<bool>{false, false}));
+}
+
+// A job of the run was taken after its workspace was removed, and has noted its place again.
+TEST_F(WorkspacesOfARunner, OfWhichAJobIsUnderWayStayNoted) {  // N5
+  RunnerRuns runs(
+      *work, [this](const RunId& run_id) { return hold(run_id); }, [](const std::string&) {});
+  const RunId of_card = begun();
+  ASSERT_TRUE(runs.remove({.run_id = of_card}).has_value());
+  under_way = {of_card};
+  runs.forget(of_card);
+  EXPECT_TRUE(work->placed(of_card).value().has_value());
+  under_way.clear();
+  runs.forget(of_card);
+  EXPECT_FALSE(work->placed(of_card).value().has_value());
 }
 
 }  // namespace

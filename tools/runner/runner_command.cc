@@ -173,7 +173,7 @@ Called<void> run_runner(const Invocation& invocation, const RunnerOptions& optio
   std::thread sends([&] { link.send_results(); });
   std::thread tells([&] { link.send_outputs(); });
   RunnerRuns runs(
-      work, [&jobs](const RunId& run_id) { return jobs.has_job_of(run_id); }, log_line);
+      work, [&jobs](const RunId& run_id) { return jobs.hold_jobs_of(run_id); }, log_line);
   std::thread cleans([&] { link.clean_up(runs); });
   auto ended = link.exchange();
   if (!ended && code_of(ended.error()) == "RUNNER_EVICTED") jobs.cancel_all();

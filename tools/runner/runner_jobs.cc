@@ -16,6 +16,11 @@ std::optional<std::string> remote_of(const Job& job) {
   return remote.empty() ? std::nullopt : std::optional(remote);
 }
 
+Failure not_kept(const CallError& why) {
+  return {Outcome::failed, ErrorClass::transient, "JOB_STORAGE",
+          "its runner can't keep it: " + message_of(why)};
+}
+
 // Between two attempts to send one result.
 constexpr std::chrono::milliseconds send_pause_min{200};
 constexpr std::chrono::milliseconds send_pause_max{10'000};
@@ -52,6 +57,14 @@ Called<void> RunnerJobs::load() {
   return {};
 }
 
+Called<void> RunnerJobs::place(const Job& job) {
+  const Job here = job_here_(job);
+  if (here.repository.empty()) return {};
+  return orders_.place(here.run_id, {.repository = here.repository,
+                                     .branch = branch_of(here.run_id, here.run_token),
+                                     .remote = remote_of(here)});
+}
+
 void RunnerJobs::take(const RunnerOrder& order) {
   if (jobs_.contains(order.job.id)) return;
   // An order of a log that was set back: the job was executed, and its result was taken.
@@ -59,17 +72,10 @@ void RunnerJobs::take(const RunnerOrder& order) {
     return refuse(order, {Outcome::failed, ErrorClass::lost, "JOB_LOST",
                           "it was executed here before, and forgotten: it isn't begun again"});
   }
-  const Job here = job_here_(order.job);
-  const auto placed =
-      here.repository.empty()
-          ? Called<void>()
-          : orders_.place(here.run_id, {.repository = here.repository,
-                                        .branch = branch_of(here.run_id, here.run_token),
-                                        .remote = remote_of(here)});
+  const auto placed = place(order.job);
   const auto kept = placed ? orders_.take(order) : placed;
   if (!kept) {
-    return refuse(order, {Outcome::failed, ErrorClass::transient, "JOB_STORAGE",
-                          "its runner can't keep it: " + message_of(kept.error())});
+    return refuse(order, not_kept(kept.error()));
   }
   Taken& taken = jobs_[order.job.id];
   taken.order = order;
@@ -101,6 +107,7 @@ void RunnerJobs::track(Taken& taken) {
   if (taken.is_tracked) return;
   taken.is_wanted = true;
   const Job& job = taken.order.job;
+  if (held_.contains(job.run_id)) return;
   const bool is_alone = std::none_of(jobs_.begin(), jobs_.end(), [&](const auto& entry) {
     const Taken& other = entry.second;
     return !other.result && other.order.job.run_id == job.run_id &&
@@ -189,11 +196,26 @@ std::vector<RunnerJobReport> RunnerJobs::report() const {
   return reports;
 }
 
-bool RunnerJobs::has_job_of(const RunId& run_id) const {
+std::shared_ptr<const void> RunnerJobs::hold_jobs_of(const RunId& run_id) {
   const std::lock_guard lock(mutex_);
-  return std::any_of(jobs_.begin(), jobs_.end(), [&run_id](const auto& entry) {
+  const bool has_job = std::any_of(jobs_.begin(), jobs_.end(), [&run_id](const auto& entry) {
     return entry.second.order.job.run_id == run_id && !entry.second.result;
   });
+  if (has_job || !held_.insert(run_id).second) return nullptr;
+  return {static_cast<const void*>(this), [this, run_id](const void*) { release(run_id); }};
+}
+
+// Whoever held them may have forgotten where the run's workspace belongs to.
+void RunnerJobs::release(const RunId& run_id) {
+  const std::lock_guard lock(mutex_);
+  held_.erase(run_id);
+  for (auto& [job_id, taken] : jobs_) {
+    if (taken.order.job.run_id != run_id || taken.result) continue;
+    if (const auto placed = place(taken.order.job); !placed) {
+      refuse(RunnerOrder(taken.order), not_kept(placed.error()));
+    }
+  }
+  track_next_of(run_id);
 }
 
 std::size_t RunnerJobs::size() const {

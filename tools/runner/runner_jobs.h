@@ -10,6 +10,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -52,8 +53,10 @@ class RunnerJobs {
   [[nodiscard]] std::vector<RunnerJobReport> report() const;
   // Returns how many jobs it has: also those that have ended and aren't forgotten yet.
   [[nodiscard]] std::size_t size() const;
-  // Returns whether it has a job of the run that may work in its workspace.
-  [[nodiscard]] bool has_job_of(const RunId& run_id) const;
+  // Keeps further jobs of the run from being begun as long as the result lives; nullptr if one may
+  // be working in its workspace, or if they are kept from it already. Those that are taken
+  // meanwhile begin afterwards. The result doesn't outlive this.
+  [[nodiscard]] std::shared_ptr<const void> hold_jobs_of(const RunId& run_id);
   // Returns how many jobs it has ever forgotten: 0 until the first one is over.
   [[nodiscard]] std::size_t done() const;
 
@@ -95,7 +98,11 @@ class RunnerJobs {
     std::optional<JobResult> result;
   };
 
+  void release(const RunId& run_id);
+
   // All require mutex_.
+  // Notes where the workspace of the job's run belongs to.
+  Called<void> place(const Job& job);
   void take(const RunnerOrder& order);
   void refuse(const RunnerOrder& order, Failure why);
   void track(Taken& taken);
@@ -119,6 +126,7 @@ class RunnerJobs {
   mutable std::mutex mutex_;
   std::condition_variable ended_;
   std::map<std::string, Taken> jobs_;
+  std::set<RunId> held_;  // runs of which no job is begun
   std::size_t done_ = 0;
   bool stopping_ = false;
   std::unique_ptr<JobRunner> runner_;  // last: its threads use the rest

@@ -56,8 +56,8 @@ tl::expected<void, std::string> push_rescue_ref(const fs::path& pins, const fs::
 
 }  // namespace
 
-RunnerRuns::RunnerRuns(const RunnerWork& work, HasJob has_job, Log log)
-    : work_(work), has_job_(std::move(has_job)), log_(std::move(log)) {}
+RunnerRuns::RunnerRuns(const RunnerWork& work, HoldJobs hold_jobs, Log log)
+    : work_(work), hold_jobs_(std::move(hold_jobs)), log_(std::move(log)) {}
 
 std::vector<RunId> RunnerRuns::next(std::size_t count) {
   std::set<RunId> all;
@@ -76,7 +76,9 @@ std::vector<RunId> RunnerRuns::next(std::size_t count) {
 void RunnerRuns::remove(const std::vector<RunId>& asked, const std::set<RunId>& open,
                         const std::set<RunId>& over) {
   for (const RunId& id : asked) {
-    if (open.contains(id) || left_.contains(id) || has_job_(id)) continue;
+    if (open.contains(id) || left_.contains(id)) continue;
+    const auto held = hold_jobs_(id);
+    if (!held) continue;
     std::error_code unknown;
     const auto touched = fs::last_write_time(work_.runs() / to_string(id), unknown);
     const bool is_old = !unknown && fs::file_time_type::clock::now() - touched > failed_kept;
@@ -127,12 +129,14 @@ WorkspaceOutcome RunnerRuns::remove(const RunId& id, bool is_handed_on) {
 
 std::optional<WorkspaceOutcome> RunnerRuns::remove(const WorkspaceRemoval& removal) {
   const RunId& id = removal.run_id;
-  if (has_job_(id)) return std::nullopt;
   const auto now = std::chrono::steady_clock::now();
   const auto failed = pushes_.find(id);
   if (failed != pushes_.end() && now < failed->second.not_before) return std::nullopt;
+  auto held = hold_jobs_(id);
+  if (!held) return std::nullopt;
   const auto placed = work_.placed(id);
   WorkspaceOutcome done = remove(id, removal.is_handed_on);
+  held.reset();                                        // its remote may be slow
   if (stopped_ && !done.removed) return std::nullopt;  // it was cut short
   if (!done.removed || !placed || !*placed) return done;
   const std::string& repository = (*placed)->repository;
@@ -158,7 +162,8 @@ std::optional<WorkspaceOutcome> RunnerRuns::remove(const WorkspaceRemoval& remov
 }
 
 void RunnerRuns::forget(const RunId& run_id) {
-  if (!left_.contains(run_id)) work_.forget_run(run_id);
+  const auto held = hold_jobs_(run_id);
+  if (held && !left_.contains(run_id)) work_.forget_run(run_id);
 }
 
 }  // namespace signalbox

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -26,12 +27,13 @@ struct WorkspaceOutcome {
 class RunnerRuns {
  public:
   using Log = std::function<void(const std::string& text)>;
-  // Returns whether a job of the run is under way here: after the runner was away, one may be whose
-  // attempt the service has ended meanwhile. Any thread.
-  using HasJob = std::function<bool(const RunId& run_id)>;
+  // Keeps jobs of the run from being begun as long as the result lives, as when it is retried while
+  // its workspace is removed; nullptr if one is under way here: after the runner was away, one may
+  // be whose attempt the service has ended meanwhile. Any thread.
+  using HoldJobs = std::function<std::shared_ptr<const void>(const RunId& run_id)>;
 
   // `work` outlives this.
-  RunnerRuns(const RunnerWork& work, HasJob has_job, Log log);
+  RunnerRuns(const RunnerWork& work, HoldJobs hold_jobs, Log log);
 
   // Returns the runs whose workspaces are here, at most `count` of them: others than last time if
   // there are more.
@@ -51,10 +53,11 @@ class RunnerRuns {
   void forget(const RunId& run_id);
 
  private:
+  // Does it while no job of the run is under way, nor begins.
   WorkspaceOutcome remove(const RunId& run_id, bool is_handed_on);
 
   const RunnerWork& work_;
-  const HasJob has_job_;
+  const HoldJobs hold_jobs_;
   const Log log_;
   RunId latest_{};        // of next()
   std::set<RunId> left_;  // whose workspaces can't be removed: said once

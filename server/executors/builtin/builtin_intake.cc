@@ -11,6 +11,7 @@
 #include "server/git/git_command.h"
 #include "server/git/git_names.h"
 #include "server/git/hidden_files.h"
+#include "server/git/ref_lock.h"
 #include "server/git/repository_lock.h"
 #include "server/platform/atomic_file.h"
 
@@ -62,6 +63,8 @@ BuiltinStep make_worktree(const BuiltinRequest& request, PinnedRepository& pinne
     return mark_worktree(request, pinned);
   }
   if (auto cleared = clear_workspace(request, found); !cleared) return cleared;
+  // Nobody has worked on the branch yet, and a git that makes it holds the repository's lock.
+  remove_stale_lock(pinned.facts().common_directory, "refs/heads/" + request.branch);
   const bool branch_exists =
       git(request.repository, {"show-ref", "--verify", "--quiet", "refs/heads/" + request.branch})
           .ok;

@@ -1,10 +1,13 @@
 #include "server/executors/builtin/builtin_push.h"
 
 #include <algorithm>
+#include <utility>
+#include <vector>
 
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
 
+#include "domain/refusals.h"
 #include "domain/try.h"
 #include "server/executors/builtin/merge_base.h"
 #include "server/executors/builtin/merge_input.h"
@@ -12,6 +15,8 @@
 #include "server/executors/judging_base.h"
 #include "server/git/git_command.h"
 #include "server/git/git_names.h"
+#include "server/git/path_facts.h"
+#include "server/git/ref_lock.h"
 #include "server/git/repository_lock.h"
 #include "server/git/worktree_list.h"
 #include "server/text/utf8_text.h"
@@ -83,9 +88,53 @@ BuiltinStep push_to_remote(const BuiltinRequest& request, const PinnedRepository
                        "git push to " + target.location + " failed: ", pushed.message));
 }
 
+// Moves the branch from `base` to the head, whatever is checked out.
+BuiltinStep move_ref(const BuiltinRequest& request, const PinnedRepository& pinned,
+                     const Target& target, const std::string& base) {
+  const GitOutcome moved =
+      pinned.in_repository({"update-ref", "-m", "signalbox: run " + request.run_id,
+                            "refs/heads/" + target.branch, target.head, base});
+  if (moved.ok) return {};
+  const auto now = newest_base(request, pinned, target.branch);
+  if (now && *now != base) return base_moved(target, *now);
+  return git_failed("cannot move " + target.branch + " on", moved.message);
+}
+
+// REPOSITORY_BUSY if git has locked the checkout. Nothing tells the lock of an earlier attempt that
+// was killed from that of its owner's git, so that it stays.
+BuiltinStep require_unlocked(const BuiltinRequest& request, const Target& target,
+                             const std::filesystem::path& path, const GitPlace& place) {
+  for (const char* name : {"index.lock", "HEAD.lock"}) {
+    const std::filesystem::path lock = place.git_directory / name;
+    if (!is_there(lock)) continue;
+    return repository_busy(
+        target.branch + " is checked out at " + path.string() +
+        ", and a git works there, or one that was killed has left its lock, "
+        "such as that of an earlier attempt of this push. If none works there, "
+        "remove it with `rm -f " +
+        shell_word(lock.string()) + "`, and put away what a cut attempt has changed with `git -C " +
+        shell_word(path.string()) +
+        " stash --include-untracked`; then have it tried again: " + retry_hint(request));
+  }
+  return {};
+}
+
+// Returns whether the index and the tracked files of a checkout are those of the commit: an earlier
+// attempt was killed after it had moved them on, and before it moved the branch.
+bool has_files_of(const std::filesystem::path& path, const GitOptions& there,
+                  const std::string& commit) {
+  const auto is_same = [&](std::vector<std::string> arguments) {
+    arguments.insert(arguments.end(), {"--quiet", "--no-ext-diff", "--no-textconv",
+                                       "--ignore-submodules=dirty", commit});
+    return git(path, std::move(arguments), there).ok;
+  };
+  return is_same({"diff", "--cached"}) && is_same({"diff"});
+}
+
 // Fast-forwards the branch in the worktree where it is checked out, and only if no local change can
 // be affected.
-BuiltinStep fast_forward(const PinnedRepository& pinned, const Target& target,
+BuiltinStep fast_forward(const BuiltinRequest& request, const PinnedRepository& pinned,
+                         const Target& target, const std::string& base,
                          const std::filesystem::path& path) {
   const auto refuse = [&](const std::string& why) {
     return builtin_failure(ErrorClass::terminal, "BASE_CHECKED_OUT",
@@ -95,11 +144,15 @@ BuiltinStep fast_forward(const PinnedRepository& pinned, const Target& target,
   };
   const auto place = pinned.place_of_checkout(path);
   if (!place) return refuse("is no worktree of the repository: " + place.error());
+  TRY(require_unlocked(request, target, path, *place));
   GitOptions there;
   there.place = *place;
   const GitOutcome status = git(
       path, {"status", "--porcelain", "--untracked-files=no", "--ignore-submodules=dirty"}, there);
   if (!status.ok) return refuse("cannot be read (" + status.message + ")");
+  if (!status.output.empty() && has_files_of(path, there, target.head)) {
+    return move_ref(request, pinned, target, base);
+  }
   if (!status.output.empty()) return refuse("has uncommitted changes");
   const GitOutcome merged = git(
       path,
@@ -113,19 +166,15 @@ BuiltinStep move_local_branch(const BuiltinRequest& request, const PinnedReposit
                               const Target& target, const std::string& base) {
   const auto lock = RepositoryLock::take(request.repository);
   if (!lock) return repository_busy(lock.error());
+  // No one else moves the branch to what this run has merged, and its earlier attempts have ended.
+  remove_stale_lock_to(pinned.facts().common_directory, "refs/heads/" + target.branch, target.head);
   const auto worktrees = list_worktrees(request.repository);
   if (!worktrees) return git_failed("cannot find the branch's worktree", worktrees.error());
   const auto holder = std::find_if(
       worktrees->begin(), worktrees->end(),
       [&](const ListedWorktree& each) { return !each.bare && each.branch == target.branch; });
-  if (holder != worktrees->end()) return fast_forward(pinned, target, holder->path);
-  const GitOutcome moved =
-      pinned.in_repository({"update-ref", "-m", "signalbox: run " + request.run_id,
-                            "refs/heads/" + target.branch, target.head, base});
-  if (moved.ok) return {};
-  const auto now = newest_base(request, pinned, target.branch);
-  if (now && *now != base) return base_moved(target, *now);
-  return git_failed("cannot move " + target.branch + " on", moved.message);
+  if (holder == worktrees->end()) return move_ref(request, pinned, target, base);
+  return fast_forward(request, pinned, target, base, holder->path);
 }
 
 // Removes the merged branch of a run from the remote, if that still has it as it was merged. The

@@ -8,6 +8,7 @@
 #include "server/executors/builtin/run_worktree.h"
 #include "server/git/git_command.h"
 #include "server/git/git_names.h"
+#include "server/git/ref_lock.h"
 #include "server/git/run_branch.h"
 
 namespace signalbox {
@@ -128,6 +129,7 @@ class BaseSearch {
   // As in newest_base() of a merge, the fetched commit is referred to by a ref of this run only.
   [[nodiscard]] std::string fetch(const std::string& ref, std::string& note) const {
     const std::string own = base_ref_of(request_.run_id);
+    remove_stale_lock(pinned_.facts().common_directory, own);
     GitOptions bounded_time;
     bounded_time.timeout_ms = limits::base_fetch_ms_max;
     const GitOutcome fetched =

@@ -5,7 +5,7 @@
 #include "server/executors/builtin/settled_base.h"
 #include "server/git/git_command.h"
 #include "server/git/git_names.h"
-#include "server/git/repository_lock.h"
+#include "server/git/ref_lock.h"
 #include "server/git/run_branch.h"
 #include "server/platform/atomic_file.h"
 
@@ -36,13 +36,6 @@ std::string branch_of_base(const BuiltinRequest& request) {
   return is_branch_name(remote_branch) ? remote_branch : "";
 }
 
-// Removes git's lock file of a ref that only this run uses, one station of it at a time: a process
-// that was killed has left it.
-void remove_stale_lock(const BuiltinRequest& request, const std::string& ref) {
-  std::error_code ignored;
-  std::filesystem::remove(common_git_directory(request.repository) / (ref + ".lock"), ignored);
-}
-
 }  // namespace
 
 tl::expected<std::string, Failure> settle_base_branch(const BuiltinRequest& request,
@@ -69,7 +62,7 @@ tl::expected<std::string, Failure> newest_base(const BuiltinRequest& request,
   std::string ref = "refs/heads/" + branch;
   if (!request.remote.empty()) {
     const std::string fetched = base_ref_of(request.run_id);
-    remove_stale_lock(request, fetched);
+    remove_stale_lock(pinned.facts().common_directory, fetched);
     const GitOutcome fetch = fetch_from_remote(request, pinned, {"+" + ref + ":" + fetched});
     if (!fetch.ok && fetch.message.find("couldn't find remote ref") != std::string::npos) {
       return builtin_failure(

@@ -17,6 +17,7 @@
 #include "server/git/missing_objects.h"
 #include "server/git/nested_work.h"
 #include "server/git/path_facts.h"
+#include "server/git/ref_lock.h"
 #include "server/git/submodule_links.h"
 #include "server/git/unlisted_repositories.h"
 #include "server/git/worktree_status.h"
@@ -42,8 +43,7 @@ class WorkCommit {
     for (const char* name : {"index.lock", "HEAD.lock"}) {
       std::filesystem::remove(there_.place->git_directory / name, ignored);
     }
-    std::filesystem::remove(
-        std::filesystem::path(pinned_.facts().common_directory) / (branch_ + ".lock"), ignored);
+    remove_stale_lock(pinned_.facts().common_directory, branch_);
   }
 
   // Returns a note if commits of the branch were left out, by this attempt or by one before it;

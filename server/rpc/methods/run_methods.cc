@@ -176,6 +176,7 @@ void start(Api& api, const RunnerParts& runners, const FindRepositoryFault& find
   }
   if (answered_before(api, call, start_result)) return;
   const std::optional<std::string> run_root = command->run_root;
+  if (run_root) command->directory_of = run_of_directory(api, *run_root);
   with_run_root(api, call, run_root,
                 [&runners, &find_fault, command = std::move(*command)](Api& again, Call& checked) {
                   start_in_repository(again, runners, find_fault, checked, command);

@@ -44,6 +44,7 @@ struct RunMoment {
   std::shared_ptr<const Run> run;  // nullptr: ended, or there is no such run
   WhyContext around;
   bool renews_in_memory = false;  // heartbeats of the attempt aren't recorded now
+  RunRoots open_roots;            // those of open runs, if this one isn't open
 };
 
 // Returns the end of the attempt's lease in nanoseconds of UTC; 0: no lease.
@@ -77,12 +78,13 @@ void add_queue_context(const World& world, const Run& run, WhyContext& around) {
 
 RunMoment run_moment_of(const Api& api, const RunId& run_id) {
   const World& world = api.engine.world();
-  RunMoment moment{run_id, world.position, nullptr, {}, false};
+  RunMoment moment{run_id, world.position, nullptr, {}, false, {}};
   moment.around.storage_full = api.engine.storage_full();
   moment.around.pause = world.server.pause;
   moment.around.data_directory = shell_word(api.facts.data_directory);
   const Run* run = world.find_run(run_id);
   if (run == nullptr) {
+    moment.open_roots = world.run_roots;
     const Card* const card = world.board.find_by_run(run_id);
     moment.around.card_goes_on =
         card != nullptr && card->run_id == run_id && goes_on_with_run(world, *card);
@@ -233,6 +235,7 @@ Decided<json::object> why_view(const Api& api, const RunIndex& index, RunMoment 
   if (*card) moment.around.card = WhyContextCard{(*card)->card_id, (*card)->status};
   moment.around.are_files_removed =
       moment.run == nullptr && api.are_files_removed && api.are_files_removed(moment.run_id);
+  moment.around.root_holder = moment.open_roots.overlapping(started->run_root);
   const RunTimeline timeline = fold_timeline(*records, **pipeline);
   const WhyAnswer answer = why({timeline, *records, moment.run.get(), moment.around});
   json::object result;

@@ -89,6 +89,7 @@ unsigned status_of(ErrorCode code) {
     case ErrorCode::NOT_WAITING_FOR_APPROVAL:
     case ErrorCode::BUDGET_EXHAUSTED:
     case ErrorCode::RUN_NOT_FAILED:
+    case ErrorCode::RUN_ROOT_TAKEN:
     case ErrorCode::PLAN_ORDER:
     case ErrorCode::CARD_BUSY:
     case ErrorCode::NOTHING_TO_REDACT:
