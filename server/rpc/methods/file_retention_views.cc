@@ -2,6 +2,7 @@
 #include "server/rpc/methods/file_retention_views.h"
 
 #include "server/rpc/responder.h"
+#include "server/scheduler/file_retention.h"
 #include "server/text/time_text.h"
 
 namespace signalbox {
