@@ -143,6 +143,7 @@ class Server {
   void upgrade_cell(const CellUpgraded& then);
   // Looks whether the cell's log can still be written, now and every few moments.
   void look_at_cell();
+  void look_at_append();
   void watch_cell();
   [[nodiscard]] std::optional<Rejection> cell_refusal() const;
   [[nodiscard]] Rejection not_active() const;

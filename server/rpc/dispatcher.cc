@@ -175,11 +175,15 @@ void Dispatcher::route(std::string_view line, const std::string& actor, const Pr
                        {"signalbox rpc --describe"}});
   }
   if (principal != nullptr && sees_no_tokens(principal->role)) responder.hide_tokens();
+  const Method& method = *found->second;
+  const bool at_once = answers_at_once(method) && !request->params.contains("at");
   if (is_query && principal != nullptr && line.size() <= asked_again_bytes_max) {
-    responder.when_rolled_back([this, asked = std::string(line), asker = *principal, peer] {
-      handle(asked, asker, peer);
-      peer->answer({}, query_weight);  // frees the place of the first request
-    });
+    responder.when_rolled_back(
+        [this, asked = std::string(line), asker = *principal, peer] {
+          handle(asked, asker, peer);
+          peer->answer({}, query_weight);  // frees the place of the first request
+        },
+        at_once ? Patience::service_query : Patience::query);
   } else if (is_query) {
     responder.when_rolled_back([this, responder] {
       const Engine& engine = api_.engine;
@@ -187,7 +191,6 @@ void Dispatcher::route(std::string_view line, const std::string& actor, const Pr
                                                      : engine.unproved_refusal());
     });
   }
-  const Method& method = *found->second;
   Decided<void> allowed;
   if (principal != nullptr) {
     allowed = check_rights(api_.engine.world(), *principal, method, request->params);
@@ -206,7 +209,6 @@ void Dispatcher::route(std::string_view line, const std::string& actor, const Pr
   }
   if (api_.refuses_commands) {
     // While the log is away, an answer couldn't be sent before what was applied is durable.
-    const bool at_once = answers_at_once(method) && !request->params.contains("at");
     const bool must_wait = api_.engine.is_stuck() && !at_once;
     if (needs_writer(method) || must_wait) {
       if (const auto refusal = api_.refuses_commands()) return responder.refuse_at_once(*refusal);

@@ -10,6 +10,7 @@
 #include "projections/trace_span.h"
 #include "server/board/run_change.h"
 #include "server/cell/cell_trim.h"
+#include "server/cell/cell_view.h"
 #include "server/followers/run_root/run_root_place.h"
 #include "server/limits.h"
 #include "server/platform/artifact_store.h"
@@ -192,6 +193,7 @@ void answer_limits(Api& api, Call& call) {
   SIGNALBOX_LIMIT(cell_beat_ms_default);
   SIGNALBOX_LIMIT(cell_beat_after_ms_default);
   SIGNALBOX_LIMIT(cell_poll_ms_default);
+  SIGNALBOX_LIMIT(cell_append_wait_ms_max);
   SIGNALBOX_LIMIT(cell_lease_ms_max);
   SIGNALBOX_LIMIT(cell_silence_ms_max);
   SIGNALBOX_LIMIT(cell_reading_gap_ms_max);
