@@ -208,10 +208,11 @@ int Server::run() {
                   {job.run_id, job.definition.name, job.span_id, job.token},
                   "job " + job.id + ": " + text);
       },
-      StationJobs::Settings{job_ownership(), config_.data / "runs", config_.jobs_max,
-                            config_.remote_jobs_max, [this] { return runners_.offers(); },
-                            /*is_forecast=*/false,
-                            [this](const Job& job, const Usage& used) { note_usage(job, used); }});
+      StationJobs::Settings{
+          job_ownership(), config_.data / "runs", config_.jobs_max, config_.remote_jobs_max,
+          [this] { return runners_.offers(); },
+          /*is_forecast=*/false,
+          [this](const Job& job, const Usage& used) { untold_usage_.note(job, used); }});
   projector_.start();
   const bool begun = cell_ != nullptr || begin_serving();
   const auto roots_until = std::chrono::steady_clock::now() +

@@ -54,6 +54,7 @@
 #include "server/rpc/runner_queue.h"
 #include "server/rpc/service_metrics.h"
 #include "server/rpc/step_queue.h"
+#include "server/rpc/untold_usage.h"
 #include "server/runners/former_decisions.h"
 #include "server/runners/runner_executor.h"
 #include "server/runners/runner_registry.h"
@@ -247,8 +248,8 @@ class Server {
   // Sets clock_timer_ to the next deadline.
   void arm_clock_timer();
   void set_job_pauses(std::vector<JobPause> pauses);
-  // Records what a job has used up whose attempt had ended; logs if it can't.
-  void note_usage(const Job& job, const Usage& usage);
+  // Logs that what a job has used up isn't recorded, for good.
+  void note_unrecorded(const Job& job, const std::string& why);
   // Looks at the runners' leases, now and each second.
   void wire_runners();
   // Refuse what waits for callers whose tokens have ended, and close their subscriptions.
@@ -347,6 +348,8 @@ class Server {
   ServiceMetrics metrics_;
   PastWorlds past_worlds_;
   Api api_;
+  UntoldUsage untold_usage_{
+      api_, [this](const Job& job, const std::string& why) { note_unrecorded(job, why); }};
   Dispatcher dispatcher_;
   Listener listener_;
   boost::asio::signal_set signals_;

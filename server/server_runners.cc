@@ -5,7 +5,6 @@
 #include "server/followers/recorded_run.h"
 #include "server/git/unsaved_work.h"
 #include "server/platform/logging.h"
-#include "server/rpc/late_usage.h"
 #include "server/rpc/methods/families.h"
 #include "server/server.h"
 
@@ -35,16 +34,9 @@ void Server::wire_runners() {
   };
 }
 
-void Server::note_usage(const Job& job, const Usage& usage) {
-  record_late_usage(
-      api_, {job.run_id, AttemptOfJob{job.id, job.machine}, usage},
-      [this, job](const Decided<LateUsageOutcome>& outcome) {
-        if (outcome && *outcome != LateUsageOutcome::unknown) return;
-        log_about(
-            logger_, spdlog::level::warn, {job.run_id, job.definition.name, job.span_id, job.token},
-            "what job " + job.id + " has used up isn't recorded: " +
-                (outcome ? "its records were dropped" : std::string(outcome.error().message)));
-      });
+void Server::note_unrecorded(const Job& job, const std::string& why) {
+  log_about(logger_, spdlog::level::warn, {job.run_id, job.definition.name, job.span_id, job.token},
+            "what job " + job.id + " has used up isn't recorded: " + why);
 }
 
 std::shared_ptr<RunnerParts> Server::runner_parts() {
@@ -193,6 +185,7 @@ void Server::sweep_runners() {
         });
     if (changed) schedule_turn();
     abandon_worktrees();
+    untold_usage_.try_again();
   }
   runner_queue_.sweep(now_ns);
   runner_outputs_.sweep(now_ns);

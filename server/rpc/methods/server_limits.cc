@@ -19,6 +19,7 @@
 #include "server/rpc/lock_queue.h"
 #include "server/rpc/method.h"
 #include "server/rpc/page_limit.h"
+#include "server/rpc/untold_usage.h"
 #include "server/rpc/upload_budget.h"
 #include "server/scheduler/file_retention.h"
 #include "server/scheduler/followed_redactions.h"
@@ -208,6 +209,8 @@ void answer_limits(Api& api, Call& call) {
   SIGNALBOX_LIMIT(cell_loss_ms_min);
   SIGNALBOX_LIMIT(cell_call_ms_max);
   SIGNALBOX_LIMIT(cell_report_call_ms_max);
+  SIGNALBOX_LIMIT(untold_usage_tries_max);
+  SIGNALBOX_LIMIT(untold_usage_jobs_max);
   SIGNALBOX_LIMIT(cell_trim_ms_default);
   SIGNALBOX_LIMIT(cell_trim_links_max);
   SIGNALBOX_LIMIT(cell_trim_failures_max);
