@@ -24,6 +24,13 @@ namespace {
 constexpr std::chrono::seconds takeover_time{5};
 constexpr std::chrono::milliseconds takeover_pause{50};
 
+// What a late completion says of usage that couldn't be counted just then. Nobody else may know it,
+// so the call is repeated, which changes nothing but that.
+constexpr std::string_view uncounted = "not_recorded";
+constexpr std::chrono::seconds uncounted_time{10};
+constexpr std::chrono::milliseconds uncounted_pause_min{100};
+constexpr std::chrono::milliseconds uncounted_pause_max{1000};
+
 // The names among which the one isn't that a refusal is about.
 struct KnownNames {
   std::string_view code;   // of the refusal
@@ -60,6 +67,10 @@ Called<boost::json::object> call_once(const Invocation& invocation, std::string_
   }
 }
 
+bool is_uncounted(const boost::json::object& error) {
+  return text_at(object_at(object_at(error, "data"), "details"), "usage") == uncounted;
+}
+
 // Adds to a refusal of a name that there isn't which one was probably meant. What keeps the names
 // from being listed isn't what was asked.
 void add_name_meant(const Invocation& invocation, boost::json::object& error) {
@@ -84,7 +95,14 @@ void add_name_meant(const Invocation& invocation, boost::json::object& error) {
 
 Called<boost::json::object> call_unchanged(const Invocation& invocation, std::string_view method,
                                            boost::json::object params) {
-  auto answer = call_once(invocation, method, std::move(params));
+  const auto until = std::chrono::steady_clock::now() + uncounted_time;
+  auto answer = call_once(invocation, method, params);
+  for (auto pause = uncounted_pause_min; !answer && is_uncounted(answer.error().error);
+       pause = std::min(2 * pause, uncounted_pause_max)) {
+    if (std::chrono::steady_clock::now() + pause > until) break;  // the refusal says what to do
+    std::this_thread::sleep_for(pause);
+    answer = call_once(invocation, method, params);
+  }
   if (!answer) add_name_meant(invocation, answer.error().error);
   return answer;
 }
