@@ -23,6 +23,17 @@ RecordedAttempt attempt_lasting(std::int64_t seconds) {
   return attempt;
 }
 
+// Returns one whose worker lost its lease, and told its usage when it came back.
+RecordedAttempt lost_attempt(const Usage& usage) {
+  RecordedAttempt lost;
+  lost.ending = AttemptEnding::silent;
+  lost.lease_ms = 1000;
+  lost.worked_ns = ns_per_s;
+  lost.returned_ns = lost.told_late_ns = 1200 * ns_per_ms;
+  lost.usage = usage;
+  return lost;
+}
+
 class WhatIfUsage : public ::testing::Test {
  protected:
   // Has one run with one station, which a worker or a job of the service does.
@@ -72,12 +83,7 @@ class WhatIfUsage : public ::testing::Test {
 };
 
 TEST_F(WhatIfUsage, OfALateCompletionCountsAsItDid) {  // A5, O10
-  RecordedAttempt lost;
-  lost.ending = AttemptEnding::silent;
-  lost.lease_ms = 1000;
-  lost.worked_ns = ns_per_s;
-  lost.returned_ns = lost.told_late_ns = 1200 * ns_per_ms;
-  lost.usage = used_;
+  const RecordedAttempt lost = lost_attempt(used_);
   record(ExecutorKind::worker, {lost, attempt_lasting(5)}, {0, 0, used_.turns});
   EXPECT_EQ(play().measures.succeeded, 0U) << "its next attempt waits for a larger budget";
   EXPECT_EQ(told<LateUsageReported>(), Usages{used_});
@@ -95,12 +101,7 @@ TEST_F(WhatIfUsage, OfALateCompletionCountsAsItDid) {  // A5, O10
 
 // It isn't counted as that of the attempt whose result it takes.
 TEST_F(WhatIfUsage, OfALateCompletionComesWithItsEndUnderALongerLease) {  // A5, O10
-  RecordedAttempt lost;
-  lost.ending = AttemptEnding::silent;
-  lost.lease_ms = 1000;
-  lost.worked_ns = ns_per_s;
-  lost.returned_ns = lost.told_late_ns = 1200 * ns_per_ms;
-  lost.usage = used_;
+  const RecordedAttempt lost = lost_attempt(used_);
   RecordedAttempt next = attempt_lasting(5);
   next.usage = {500, 500, 500};
   record(ExecutorKind::worker, {lost, next});
@@ -136,11 +137,8 @@ TEST_F(WhatIfUsage, OfAnAttemptThatLosesItsLeaseHereCounts) {  // A5, O10
 
 // A worker that said nothing of it, and never will, is given no usage of others.
 TEST_F(WhatIfUsage, OfASilentWorkerIsNotInvented) {  // A5, O10
-  RecordedAttempt lost;
-  lost.ending = AttemptEnding::silent;
-  lost.lease_ms = 1000;
-  lost.worked_ns = ns_per_s;
-  lost.returned_ns = 1200 * ns_per_ms;
+  RecordedAttempt lost = lost_attempt({});
+  lost.told_late_ns.reset();
   RecordedAttempt next = attempt_lasting(5);
   next.usage = used_;
   record(ExecutorKind::worker, {lost, next});
