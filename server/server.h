@@ -55,6 +55,7 @@
 #include "server/rpc/runner_queue.h"
 #include "server/rpc/service_metrics.h"
 #include "server/rpc/step_queue.h"
+#include "server/rpc/untold_usage.h"
 #include "server/runners/former_decisions.h"
 #include "server/runners/runner_executor.h"
 #include "server/runners/runner_registry.h"
@@ -134,6 +135,7 @@ class Server {
   void upgrade_cell(const CellUpgraded& then);
   // Looks whether the cell's log can still be written, now and every few moments.
   void look_at_cell();
+  void look_at_append();
   void watch_cell();
   [[nodiscard]] std::optional<Rejection> cell_refusal() const;
   [[nodiscard]] Rejection not_active() const;
@@ -248,8 +250,8 @@ class Server {
   std::unique_ptr<StationJobs> station_jobs();
   // Returns what says which commit a result in the log has. Any thread calls it.
   FindDeclaredCommit commit_in_log();
-  // Records what a job has used up whose attempt had ended; logs if it can't.
-  void note_usage(const Job& job, const Usage& usage);
+  // Logs that what a job has used up isn't recorded, for good.
+  void note_unrecorded(const Job& job, const std::string& why);
   // Sets these pauses in the directories of jobs, on a thread that may block.
   void set_job_pauses(std::vector<JobPause> pauses);
 
@@ -364,6 +366,8 @@ class Server {
   ServiceMetrics metrics_;
   PastWorlds past_worlds_;
   Api api_;
+  UntoldUsage untold_usage_{
+      api_, [this](const Job& job, const std::string& why) { note_unrecorded(job, why); }};
   Dispatcher dispatcher_;
   Listener listener_;
   boost::asio::signal_set signals_;

@@ -179,8 +179,17 @@ void Server::watch_cell() {
   });
 }
 
+// Whoever asks how the service is just then hears of it long before the lease is over.
+void Server::look_at_append() {
+  const std::int64_t waiting_ms =
+      (clock_.monotonic_ns() - cell_->log.waiting_since_ns()) / ns_per_ms;
+  if (waiting_ms <= limits::cell_append_wait_ms_max) return;
+  engine_.note_overdue(clock_.wall_ns() - member_->unproved_ms() * ns_per_ms);
+}
+
 void Server::look_at_cell() {
   if (!member_ || !acts()) return;
+  look_at_append();
   const bool is_away = !member_->is_current();
   if (is_away == is_cell_away_) return;
   const std::int64_t unproved_ms = member_->unproved_ms();
@@ -250,7 +259,7 @@ std::optional<Rejection> Server::cell_refusal() const {
 std::optional<CellView> Server::cell_view() const {
   if (!member_) return std::nullopt;
   CellView view = member_->view();
-  if (is_cell_away_ && cell_->log.is_appending()) {
+  if ((is_cell_away_ || engine_.is_overdue()) && cell_->log.is_appending()) {
     view.append_waiting_ms = std::max<std::int64_t>(
         (clock_.monotonic_ns() - cell_->log.waiting_since_ns()) / ns_per_ms, 1);
     view.append_waiting_since_ns = clock_.wall_ns() - view.append_waiting_ms * ns_per_ms;

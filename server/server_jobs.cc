@@ -8,7 +8,6 @@
 
 #include "server/followers/recorded_run.h"
 #include "server/platform/logging.h"
-#include "server/rpc/late_usage.h"
 #include "server/server.h"
 
 namespace signalbox {
@@ -47,10 +46,11 @@ std::unique_ptr<StationJobs> Server::station_jobs() {
                   {job.run_id, job.definition.name, job.span_id, job.token},
                   "job " + job.id + ": " + text);
       },
-      StationJobs::Settings{job_ownership(), config_.data / "runs", config_.jobs_max,
-                            config_.remote_jobs_max, [this] { return runners_.offers(); },
-                            /*is_forecast=*/false,
-                            [this](const Job& job, const Usage& used) { note_usage(job, used); }});
+      StationJobs::Settings{
+          job_ownership(), config_.data / "runs", config_.jobs_max, config_.remote_jobs_max,
+          [this] { return runners_.offers(); },
+          /*is_forecast=*/false,
+          [this](const Job& job, const Usage& used) { untold_usage_.note(job, used); }});
 }
 
 FindDeclaredCommit Server::commit_in_log() {
@@ -60,16 +60,9 @@ FindDeclaredCommit Server::commit_in_log() {
   };
 }
 
-void Server::note_usage(const Job& job, const Usage& usage) {
-  record_late_usage(
-      api_, {job.run_id, AttemptOfJob{job.id, job.machine}, usage},
-      [this, job](const Decided<LateUsageOutcome>& outcome) {
-        if (outcome && *outcome != LateUsageOutcome::unknown) return;
-        log_about(
-            logger_, spdlog::level::warn, {job.run_id, job.definition.name, job.span_id, job.token},
-            "what job " + job.id + " has used up isn't recorded: " +
-                (outcome ? "its records were dropped" : std::string(outcome.error().message)));
-      });
+void Server::note_unrecorded(const Job& job, const std::string& why) {
+  log_about(logger_, spdlog::level::warn, {job.run_id, job.definition.name, job.span_id, job.token},
+            "what job " + job.id + " has used up isn't recorded: " + why);
 }
 
 void Server::set_job_pauses(std::vector<JobPause> pauses) {

@@ -183,6 +183,7 @@ void Server::sweep_runners() {
         });
     if (changed) schedule_turn();
     abandon_worktrees();
+    untold_usage_.try_again();
   }
   runner_queue_.sweep(now_ns);
   runner_outputs_.sweep(now_ns);

@@ -39,6 +39,7 @@ void Server::stop_if_told_before() {
 void Server::end_serving(const Rejection& refusal) {
   answers_until_ms_ = CallBounds::now_ms() + limits::stop_answers_ms_max;
   cancel_background();
+  untold_usage_.give_up();
   clock_timer_.cancel();
   runner_timer_.cancel();
   space_watch_.cancel();

@@ -40,6 +40,11 @@ tl::expected<LibpqLibrary, std::string> load_libpq() {
   file.find(library.getisnull, "PQgetisnull");
   file.find(library.getvalue, "PQgetvalue");
   file.find(library.getlength, "PQgetlength");
+  file.find(library.sslStruct, "PQsslStruct");
+  file.find_if_any(library.keep_session, "SSL_up_ref");
+  file.find_if_any(library.free_session, "SSL_free");
+  file.find_if_any(library.verify_result, "SSL_get_verify_result");
+  file.find_if_any(library.verify_error, "X509_verify_cert_error_string");
   if (!file.problem().empty()) return tl::unexpected(file.problem());
   return library;
 }

@@ -7,6 +7,8 @@
 #include <libpq-fe.h>
 #include <tl/expected.hpp>
 
+struct ssl_st;  // a TLS session of OpenSSL
+
 namespace signalbox {
 
 // The functions of libpq that are used here, under their names without `PQ`.
@@ -40,6 +42,12 @@ struct LibpqLibrary {
   decltype(&::PQgetisnull) getisnull = nullptr;
   decltype(&::PQgetvalue) getvalue = nullptr;
   decltype(&::PQgetlength) getlength = nullptr;
+  decltype(&::PQsslStruct) sslStruct = nullptr;
+  // Of the OpenSSL that libpq has loaded; nullptr if it uses none.
+  int (*keep_session)(ssl_st* session) = nullptr;             // SSL_up_ref
+  void (*free_session)(ssl_st* session) = nullptr;            // SSL_free
+  long (*verify_result)(const ssl_st* session) = nullptr;     // SSL_get_verify_result
+  const char* (*verify_error)(long verify_result) = nullptr;  // X509_verify_cert_error_string
 };
 
 // Returns the library, which stays loaded, or why it can't be loaded, for a person; the next call

@@ -9,10 +9,10 @@ LoadedLibrary::LoadedLibrary(const char* file, const char* package)
   if (handle_ == nullptr) note_problem();
 }
 
-void* LoadedLibrary::find_symbol(const char* name) {
+void* LoadedLibrary::find_symbol(const char* name, bool is_needed) {
   if (!problem_.empty()) return nullptr;
   void* const symbol = ::dlsym(handle_, name);
-  if (symbol == nullptr) note_problem();
+  if (symbol == nullptr && is_needed) note_problem();
   return symbol;
 }
 

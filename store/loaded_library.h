@@ -15,12 +15,17 @@ class LoadedLibrary {
   void find(Function& function, const char* name) {
     function = reinterpret_cast<Function>(find_symbol(name));
   }
+  // The same for a function that may be missing, also one of a library that this one needs.
+  template <class Function>
+  void find_if_any(Function& function, const char* name) {
+    function = reinterpret_cast<Function>(find_symbol(name, /*is_needed=*/false));
+  }
   // Returns why it can't be loaded or lacks a function that was looked for, for a person; empty if
   // neither is so.
   [[nodiscard]] const std::string& problem() const { return problem_; }
 
  private:
-  void* find_symbol(const char* name);
+  void* find_symbol(const char* name, bool is_needed = true);
   void note_problem();
 
   const std::string file_;

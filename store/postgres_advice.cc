@@ -25,14 +25,34 @@ constexpr std::string_view wrong_credentials =
     ": correct the role or the database in cell.engine, or make them, and give the role's password "
     "in ~/.pgpass or PGPASSWORD of this service's user; pg_hba.conf has to let it in";
 
-// By a part of a message, which of TLS are those of libpq and OpenSSL: they don't say which of the
-// reasons it is that a certificate isn't taken for. The first that is found counts.
+constexpr std::string_view untrusted =
+    ": this server doesn't trust the authority that issued the certificate of that database, which "
+    "`openssl s_client -starttls postgres -connect HOST:PORT </dev/null | openssl x509 -noout "
+    "-issuer` shows: give that authority's certificate as sslrootcert in cell.engine (without: "
+    "~/.postgresql/root.crt of this service's user); those between the two belong into the "
+    "database's ssl_cert_file";
+
+// By a part of a message, which of TLS are those of libpq and OpenSSL, of several versions. The
+// first that is found counts.
 constexpr std::array connection_advices = {
+    Advice{"certificate has expired",
+           ": the certificate of that database, or of its authority, has expired: renew it and "
+           "reload the database. `openssl s_client -starttls postgres -connect HOST:PORT "
+           "</dev/null | openssl x509 -noout -dates` shows which one it has"},
+    Advice{"certificate is not yet valid",
+           ": the certificate of that database isn't valid yet by the clock of this machine: have "
+           "NTP set the clock, or give the database one that is valid now, and reload it"},
+    Advice{"self-signed certificate", untrusted},
+    Advice{"self signed certificate", untrusted},
+    Advice{"issuer certificate", untrusted},
+    Advice{"unable to verify the first certificate", untrusted},
+    Advice{"certificate revoked",
+           ": the authority has revoked the certificate of that database: give that a new one, and "
+           "reload it"},
     Advice{
         "certificate verify failed",
-        ": the certificate of that database has expired, isn't valid yet, or was issued by an "
-        "authority that this server doesn't trust. `openssl s_client -starttls postgres -connect "
-        "HOST:PORT </dev/null | openssl x509 -noout -issuer -dates` shows it: renew it there and "
+        ": this server doesn't take the certificate of that database. `openssl s_client -starttls "
+        "postgres -connect HOST:PORT </dev/null` shows it, and why: renew it there and "
         "reload the database, or give its authority's certificate as sslrootcert in cell.engine "
         "(without: ~/.postgresql/root.crt of this service's user)"},
     Advice{"root certificate file",

@@ -15,6 +15,7 @@
 #include "domain/try.h"
 #include "store/libpq_library.h"
 #include "store/postgres_advice.h"
+#include "store/postgres_certificates.h"
 
 namespace signalbox {
 namespace {
@@ -201,7 +202,8 @@ Stored<bool> PostgresConnection::connect(Deadline deadline) {
 
 // libpq tells the code of a refused connection in the text only, and there if it is to be verbose.
 // A host may have been tried several times, at each of its addresses, with TLS and without.
-PostgresConnection::Problem PostgresConnection::connection_problem() const {
+PostgresConnection::Problem PostgresConnection::connection_problem(
+    PostgresCertificates& certificates) const {
   Problem problem;
   std::string_view rest = library_->errorMessage(connection_);
   std::size_t tries = 0;
@@ -214,7 +216,7 @@ PostgresConnection::Problem PostgresConnection::connection_problem() const {
     for (const std::string_view code : {":  28", ":  3D000"}) {
       if (line.find(code) != std::string_view::npos) ++denials;
     }
-    problem.text += std::string(line) + "\n";
+    problem.text += certificates.explained(line) + "\n";
   }
   problem.text = in_one_line(problem.text);
   problem.is_denied = denials > 0 && denials >= tries;
@@ -277,9 +279,10 @@ PostgresConnection::Problem PostgresConnection::reach(Host& host, Deadline deadl
     step = PGRES_POLLING_WRITING;
     if (!begin(host)) return {"there is no memory for a connection", false};
   }
+  PostgresCertificates certificates(*library_);
   if (library_->status(connection_) == CONNECTION_BAD) step = PGRES_POLLING_FAILED;
   while (step != PGRES_POLLING_OK) {
-    if (step == PGRES_POLLING_FAILED) return connection_problem();
+    if (step == PGRES_POLLING_FAILED) return connection_problem(certificates);
     const auto waited = wait(step == PGRES_POLLING_READING ? POLLIN : POLLOUT, deadline);
     if (waited != Wait::ready) {
       // Not while its network doesn't answer: a new attempt comes through sooner than one whose
@@ -292,6 +295,7 @@ PostgresConnection::Problem PostgresConnection::reach(Host& host, Deadline deadl
                   (waited == Wait::interrupted ? ": interrupted" : " doesn't answer"),
               false};
     }
+    certificates.note_session(connection_);
     step = library_->connectPoll(connection_);
   }
   return {};

@@ -18,6 +18,7 @@ struct pg_conn;
 namespace signalbox {
 
 struct LibpqLibrary;
+class PostgresCertificates;
 
 // Why nothing is written through a pooler that doesn't keep sessions, with what to do.
 inline constexpr std::string_view session_lost =
@@ -115,7 +116,7 @@ class PostgresConnection {
   // Returns why the answer can't be had, or "".
   [[nodiscard]] std::string receive(PostgresAnswer& answer, Deadline deadline, Deadline latest);
   [[nodiscard]] std::string error_text() const;
-  [[nodiscard]] Problem connection_problem() const;
+  [[nodiscard]] Problem connection_problem(PostgresCertificates& certificates) const;
   [[nodiscard]] bool is_lost();
 
   const std::string url_;

@@ -114,11 +114,17 @@ Stored<void> compare_with_seen(const CellJoin& join, const CellState& state, Pos
         file);
   }
   if (seen && state.acked <= *seen) return {};
-  seen = state.acked;
-  // A disk that is full keeps no server from standing by.
   if (auto noted = note_seen(join.data, join.settings.name, state.acked); !noted) {
-    join.note(false, "how far the cell's log goes can't be noted: " + noted.error().message);
+    const std::string why = "how far the cell's log goes can't be noted: " + noted.error().message;
+    // A later start that finds nothing noted would make the cell anew in a database that lost it.
+    if (!seen) {
+      return store_failure(StoreError::Kind::away,
+                           why + "; a server doesn't serve before it has noted that once",
+                           seen_file(join.data).string());
+    }
+    join.note(false, why);  // a disk that is full keeps no server from standing by
   }
+  seen = state.acked;
   return {};
 }
 

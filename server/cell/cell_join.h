@@ -43,7 +43,8 @@ StoreError name_taken(const CellServer& server);
 // the jobs and runners of this log know, and reports this server, so that nobody else has its name
 // from then on. Returns the cell's key; nullopt if the service is to stop.
 // Blocks until the shared log can be reached, and while another server that had this one's name may
-// still be there. Fails with `damaged` if the database lost what this server has seen acknowledged,
+// still be there, or while what it has seen of the cell can't be noted, if nothing ever was. Fails
+// with `damaged` if the database lost what this server has seen acknowledged,
 // or the whole cell; with `denied` if another server has the name, or the database goes on refusing
 // this one; with `unsupported` if the cell needs a newer program; and with `io` if what it has seen
 // can't be read.

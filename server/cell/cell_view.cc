@@ -5,7 +5,6 @@
 
 #include <boost/json/array.hpp>
 
-#include "server/limits.h"
 #include "server/text/time_text.h"
 
 namespace signalbox {

@@ -8,9 +8,16 @@
 
 #include <boost/json/object.hpp>
 
+#include "server/limits.h"
 #include "store/shared_log.h"
 
 namespace signalbox {
+
+namespace limits {
+// So long whoever asks how the service is waits for an append to be acknowledged.
+inline constexpr std::int64_t cell_append_wait_ms_max = 250;
+static_assert(cell_append_wait_ms_max < cell_lease_ms_max);
+}  // namespace limits
 
 enum class CellRole { standby, active };
 
@@ -24,8 +31,9 @@ struct CellView {
   std::int64_t current_ns = 0;  // UTC: what a standby has was all that the log had then
   std::string taken_because;    // as the writer: one sentence
   std::string trouble;          // why the log can't be read or written; empty: it can
-  // Since when (UTC, ns) an append waits for the log, and for how long, if so long that this server
-  // has stopped to take commands; 0: none does. All before is acknowledged up to `acknowledged`.
+  // Since when (UTC, ns) an append waits for the log, and for how long, if so long that whoever
+  // asks how the service is no longer waits for it (limits::cell_append_wait_ms_max); 0: none does.
+  // All before is acknowledged up to `acknowledged`.
   std::int64_t append_waiting_since_ns = 0;
   std::int64_t append_waiting_ms = 0;
   Position acknowledged = 0;

@@ -143,16 +143,16 @@ void Engine::gather(Commit records) {
   gathered_.push_back(std::move(records));
 }
 
-void Engine::release_when_durable(Released action, bool asks) {
+void Engine::release_when_durable(Released action, Patience patience) {
   if (waiting_.empty() && world_.position <= durable_) {
     action(Durability::durable);
     return;
   }
-  waiting_.push_back({world_.position, std::move(action), asks});
+  waiting_.push_back({world_.position, std::move(action), patience});
 }
 
-void Engine::release_when_present(Released action, bool asks) {
-  if (!proof_) return release_when_durable(std::move(action), asks);
+void Engine::release_when_present(Released action, Patience patience) {
+  if (!proof_) return release_when_durable(std::move(action), patience);
   const std::int64_t proof_min_ns = clock_.monotonic_ns() - proof_->holds_ms * ns_per_ms;
   release_when_durable(
       [this, proof_min_ns, action = std::move(action)](Durability durability) mutable {
@@ -161,16 +161,25 @@ void Engine::release_when_present(Released action, bool asks) {
         release_proved();
         if (!unproved_.empty()) proof_->ask();
       },
-      asks);
+      patience);
 }
 
-void Engine::release_queries() {
-  const auto queries = std::stable_partition(waiting_.begin(), waiting_.end(),
-                                             [](const Waiting& each) { return !each.asks; });
-  const std::vector<Waiting> released(std::make_move_iterator(queries),
+void Engine::release_queries() { release_impatient(Patience::query); }
+
+void Engine::note_overdue(std::int64_t acknowledged_at_ns) {
+  if (!committing_ || overdue_since_ns_) return;
+  overdue_since_ns_ = acknowledged_at_ns;
+  release_impatient(Patience::service_query);
+}
+
+void Engine::release_impatient(Patience least) {
+  const auto impatient =
+      std::stable_partition(waiting_.begin(), waiting_.end(),
+                            [least](const Waiting& each) { return each.patience < least; });
+  const std::vector<Waiting> released(std::make_move_iterator(impatient),
                                       std::make_move_iterator(waiting_.end()));
   // Removed before the calls, as in release().
-  waiting_.erase(queries, waiting_.end());
+  waiting_.erase(impatient, waiting_.end());
   for (const Waiting& each : released) each.action(Durability::unproved);
 }
 
@@ -237,6 +246,7 @@ void Engine::roll_back(const std::string& why) {
 
 void Engine::on_committed(CommitOutcome outcome) {
   committing_ = false;
+  overdue_since_ns_.reset();
   switch (outcome.result.status) {
     case AppendStatus::ok:
       durable_ = outcome.result.tail;

@@ -60,6 +60,13 @@ struct PresentProof {
   std::int64_t holds_ms = 0;
 };
 
+// How long an action waits for commits.
+enum class Patience {
+  unlimited,      // until they are durable, or never will be
+  query,          // also until release_queries()
+  service_query,  // also until note_overdue(): whoever asks how the service is
+};
+
 class Engine {
  public:
   struct Hooks {
@@ -119,6 +126,15 @@ class Engine {
   // Returns whether events that were applied wait for a log that is away: the world shows them, and
   // they may never be in the log. Nothing is known of the state after durable_position() then.
   [[nodiscard]] bool is_stuck() const { return is_held() && !idle(); }
+  // Says that the append under way takes so long that nobody who asks how the service is waits for
+  // it, and until when (UTC, ns) durable_position() is known to have been all that there was. Calls
+  // the actions with Patience::service_query that wait for commits, with `unproved`. Counts until
+  // the append's end; without effect while none is under way, or if one was noted already.
+  void note_overdue(std::int64_t acknowledged_at_ns);
+  // Returns the moment that note_overdue() was called with; nullopt: no append is overdue.
+  [[nodiscard]] std::optional<std::int64_t> overdue_since_ns() const { return overdue_since_ns_; }
+  // Returns whether answers on how the service is have to leave out what the world shows.
+  [[nodiscard]] bool is_overdue() const { return is_stuck() || overdue_since_ns_.has_value(); }
   // Returns whether commands that are due by the clock have to wait.
   [[nodiscard]] bool holds_deadlines() const { return storage_full_ || is_held(); }
   // Returns the moment (UTC, ns) of which answers show the state, if this process isn't the one
@@ -178,8 +194,7 @@ class Engine {
 
   // Calls `action` once everything applied so far is durable, immediately if it already is.
   // Actions run in the order of the calls. If the write fails, they get the other Durability.
-  // `asks` is true for what a query waits with: release_queries() ends its wait.
-  void release_when_durable(Released action, bool asks = false);
+  void release_when_durable(Released action, Patience patience = Patience::unlimited);
 
   // Has answers that show the present wait for proofs that it is. Called before the first of them;
   // the log of an engine without proofs has one writer for good.
@@ -187,7 +202,7 @@ class Engine {
   // Calls `action` as release_when_durable() does, but also only once it is proved that nobody has
   // taken the log from this process when this was called, which needs no wait if a proof from
   // before still holds. Gets `unproved` if the engine shows a moment (show_as_of()) before that.
-  void release_when_present(Released action, bool asks = false);
+  void release_when_present(Released action, Patience patience = Patience::unlimited);
   // Calls the actions that wait for the proof which there is now, or that there won't be, as the
   // engine no longer shows the present.
   void release_proved();
@@ -207,7 +222,7 @@ class Engine {
   struct Waiting {
     Position position;
     Released action;
-    bool asks;
+    Patience patience;
   };
 
   struct Unproved {
@@ -231,6 +246,8 @@ class Engine {
   void gather(Commit records);
   void roll_back(const std::string& why);
   void release(Position through, Durability durability);
+  // Calls those waiting actions that have no more patience than this, with `unproved`.
+  void release_impatient(Patience least);
 
   World world_;
   const Clock& clock_;
@@ -244,6 +261,7 @@ class Engine {
   bool failed_ = false;
   std::optional<Rejection> held_;
   std::uint64_t holds_ = 0;
+  std::optional<std::int64_t> overdue_since_ns_;
   std::int64_t recorded_min_ns_ = 0;  // see lead()
   FeatureLevel feature_level_ = feature_level_newest;
   static constexpr std::int64_t present = -1;

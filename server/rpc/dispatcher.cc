@@ -94,10 +94,10 @@ std::string line_of(const Request& request) {
 
 // Whoever asks how the cell or the service is, which they do just when its log is away, has to be
 // able to say who they are. Of the state these tell nothing then.
-bool answers_at_once(const Method& method) {
+bool answers_at_once(const Method& method, const boost::json::object& params) {
   constexpr std::array names = {"cell.get", "server.authenticate", "server.metrics",
                                 "server.status"};
-  return std::ranges::find(names, method.name) != names.end();
+  return std::ranges::find(names, method.name) != names.end() && !params.contains("at");
 }
 
 // While the log is away, no refusal could be sent before what was applied is durable. What is
@@ -177,13 +177,15 @@ Rejection Dispatcher::unknown_method(const Request& request, const Requester& re
 }
 
 void Dispatcher::prepare_roll_back(std::string_view line, const Requester& requester,
-                                   const std::shared_ptr<Peer>& peer, Responder& responder) {
+                                   const std::shared_ptr<Peer>& peer, Responder& responder,
+                                   Patience patience) {
   if (requester.principal != nullptr && line.size() <= asked_again_bytes_max) {
     responder.when_rolled_back(
         [this, asked = std::string(line), principal = *requester.principal, peer] {
           handle(asked, principal, peer);
           peer->answer({}, query_weight);  // frees the place of the first request
-        });
+        },
+        patience);
     return;
   }
   responder.when_rolled_back([this, responder] {
@@ -213,8 +215,7 @@ std::optional<Rejection> Dispatcher::why_not_now(const Method& method,
                                                  const boost::json::object& params) const {
   if (!api_.refuses_commands) return std::nullopt;
   // While the log is away, an answer couldn't be sent before what was applied is durable.
-  const bool at_once = answers_at_once(method) && !params.contains("at");
-  const bool must_wait = api_.engine.is_stuck() && !at_once;
+  const bool must_wait = api_.engine.is_stuck() && !answers_at_once(method, params);
   if (!needs_writer(method) && !must_wait) return std::nullopt;
   return api_.refuses_commands();
 }
@@ -244,7 +245,11 @@ void Dispatcher::route(std::string_view line, const Requester& requester,
   const Method& method = *found->second;
   const Principal* const principal = requester.principal;
   if (principal != nullptr && sees_no_tokens(principal->role)) responder.hide_tokens();
-  if (is_query) prepare_roll_back(line, requester, peer, responder);
+  if (is_query) {
+    prepare_roll_back(
+        line, requester, peer, responder,
+        answers_at_once(method, request->params) ? Patience::service_query : Patience::query);
+  }
   if (const auto denial = deny(method, request->params, requester)) {
     return refuse_now(api_.engine, responder, *denial);
   }

@@ -52,7 +52,8 @@ class Dispatcher {
   // Has a query asked again instead of answered, should what its answer says be rolled back; one
   // that isn't kept for that is refused.
   void prepare_roll_back(std::string_view line, const Requester& requester,
-                         const std::shared_ptr<Peer>& peer, Responder& responder);
+                         const std::shared_ptr<Peer>& peer, Responder& responder,
+                         Patience patience);
   // Returns why the requester may not make this call, and records that as AccessDenied; nullopt if
   // it may.
   [[nodiscard]] std::optional<Rejection> deny(const Method& method,

@@ -105,7 +105,7 @@ void Responder::send(std::string line) const {
 // An answer that says of which moment it is needs no proof.
 void Responder::release(Engine::Released action) const {
   if (as_of_ns()) return engine_.release_when_durable(std::move(action));
-  engine_.release_when_present(std::move(action), ask_again_ != nullptr);
+  engine_.release_when_present(std::move(action), patience_);
 }
 
 void Responder::then(std::function<void()> action) const {
@@ -170,6 +170,9 @@ void Responder::result_text(std::string object, Position shown) const {
 }
 
 void Responder::result_at_once(boost::json::object object) const {
+  if (const auto since_ns = engine_.overdue_since_ns(); since_ns && !as_of_ns()) {
+    object["as_of"] = format_time(*since_ns);
+  }
   peer_->answer(result_line(std::move(object), engine_.durable_position()), weight_);
 }
 

@@ -38,8 +38,10 @@ class Responder {
 
   // For queries: calls `ask_again` instead of sending an answer that may report rolled back events:
   // one that was made on another thread, or that waited, while the world was rolled back. The same
-  // for an answer about the present that waited for a proof which doesn't come (PresentProof).
-  void when_rolled_back(std::function<void()> ask_again) {
+  // for an answer about the present that waited for a proof which doesn't come (PresentProof), or
+  // for commits for longer than `patience`.
+  void when_rolled_back(std::function<void()> ask_again, Patience patience = Patience::query) {
+    patience_ = patience;
     ask_again_ = std::make_shared<const std::function<void()>>(std::move(ask_again));
   }
 
@@ -117,6 +119,7 @@ class Responder {
   std::string actor_;
   Role role_ = Role::viewer;
   std::shared_ptr<const std::function<void()>> ask_again_;  // or nullptr
+  Patience patience_ = Patience::unlimited;
 };
 
 // Hides the fencing tokens in an answer or a notification, at any depth: the numbers under the

@@ -234,7 +234,7 @@ std::string ServiceMetrics::text() {
   Families::set(families.claims, static_cast<double>(sources_.claims.size()));
   Families::set(families.subscriptions, static_cast<double>(sources_.feed.size()));
   std::vector<prometheus::MetricFamily> metrics = families.registry.Collect();
-  if (!sources_.engine.is_stuck()) {
+  if (!sources_.engine.is_overdue()) {
     const auto state = families.state.measure(sources_.engine.world());
     metrics.insert(metrics.end(), state.begin(), state.end());
   }

@@ -12,8 +12,7 @@
 
 #include <boost/json/serialize.hpp>
 
-#include "server/executors/executor.h"
-#include "server/text/described_json.h"
+#include "tests/crash/late_usage.h"
 #include "tests/crash/server_test.h"
 #include "tests/crash/wal_fault.h"
 #include "tests/eventually.h"
@@ -30,8 +29,8 @@ constexpr int moments_max = 40;
 
 class LateUsageKills : public ServerTest {
  protected:
-  // Has `prepare` make a log with an attempt that has ended without a word of what it has used up,
-  // and tells that over a kill at each call.
+  // Has `prepare` make a log with an attempt that has ended, and tells what that has used up over a
+  // kill at each call.
   template <class Prepare>
   void sweep(const Prepare& prepare) {
     fs::create_directories(server_.data());
@@ -39,8 +38,8 @@ class LateUsageKills : public ServerTest {
     write_text(server_.data() / "signalbox.toml",
                "[board]\nheartbeat = \"366d\"\nsynthesizer = \"366d\"\nprune = \"366d\"\n");
     start();
-    prepare();
-    if (HasFatalFailure()) return;
+    late_ = prepare();
+    ASSERT_FALSE(HasFailure()) << server_.log();
     ASSERT_EQ(server_.stop().exit_code, 0) << server_.log();
     fs::copy(server_.data(), prepared(), fs::copy_options::recursive);
     const fs::path log = log_after_a_start();
@@ -66,58 +65,10 @@ class LateUsageKills : public ServerTest {
     EXPECT_TRUE(said_after_a_kill.contains("known")) << "no kill came between event and answer";
   }
 
-  void fail_the_run_of_a_lost_runner() {
-    const json::object registered = call("runner.register", {{"name", "one"}});
-    const json::value& runner = registered.at("runner");
-    int number = 0;
-    const auto report = [&] {
-      return call("runner.exchange", {{"runner", runner},
-                                      {"key", registered.at("key")},
-                                      {"start", 1},
-                                      {"number", ++number},
-                                      {"instance", "i"},
-                                      {"labels", json::array{"gpu"}},
-                                      {"slots", 1},
-                                      {"lease_ms", 600'000}});
-    };
-    (void)report();
-    run_ = start_run({{"goal", "g"},
-                      {"pipeline",
-                       {{"name", "p"},
-                        {"runs_on", json::array{"gpu"}},
-                        {"station", json::array{{{"name", "a"},
-                                                 {"executor", "process"},
-                                                 {"command", json::array{"true"}},
-                                                 {"retry", {{"max_retries", 0}}}}}}}}});
-    ASSERT_TRUE(eventually([&] { return !report().at("orders").as_array().empty(); }))
-        << server_.log();
-    EXPECT_EQ(call("runner.evict", {{"runner", runner}}).at("changed"), true);
-    ASSERT_TRUE(eventually([&] { return run(run_).at("status") == "failed"; })) << server_.log();
-    JobResult result;
-    result.usage = used;
-    method_ = "runner.finish";
-    params_ = {{"runner", runner},
-               {"key", registered.at("key")},
-               {"job_id", run_ + "-a-1"},
-               {"result", to_json(result)}};
-  }
-
-  void lose_the_lease_of_a_worker() {
-    run_ = start_run(
-        {{"goal", "g"},
-         {"pipeline",
-          {{"name", "p"},
-           {"station",
-            json::array{{{"name", "a"}, {"retry", {{"max_retries", 3}, {"backoff", "1h"}}}}}}}}});
-    const json::value claim =
-        call("station.claim", {{"worker", "w"}, {"run_id", run_}, {"lease_ms", 10}}).at("claim");
-    ASSERT_TRUE(claim.is_object());
-    ASSERT_TRUE(eventually([&] { return count(run_, "StationAttemptFailed") == 1; }))
-        << server_.log();
-    method_ = "station.complete";
-    params_ = {{"run_id", run_},         {"station", "a"},         {"token", claim.at("token")},
-               {"outcome", "succeeded"}, {"usage", to_json(used)}, {"command_id", "end-1"}};
-  }
+  const ServerCall call_ = [this](const std::string& method, const json::object& params) {
+    return call(method.c_str(), params);
+  };
+  const Usage used{1'000, 10, 1};
 
  private:
   [[nodiscard]] fs::path prepared() const { return scratch_.path() / "prepared"; }
@@ -147,43 +98,30 @@ class LateUsageKills : public ServerTest {
         was_killed = true;
         EXPECT_TRUE(server_.start()) << server_.log();
       }
-      const auto answer = answer_to(method_, params_);
-      if (answer) said = said_in(*answer);
+      const auto answer = answer_to(late_.method.c_str(), late_.params);
+      if (answer) said = said_of_usage(*answer);
       return !said.empty() && said != "not_recorded";
     })) << server_.log();
     return said;
   }
-  static std::string said_in(const json::object& answer) {
-    const json::value whole(answer);
-    for (const char* place : {"/result/usage", "/error/data/details/usage"}) {
-      boost::system::error_code absent;
-      if (const json::value* said = whole.find_pointer(place, absent)) {
-        return std::string(said->as_string());
-      }
-    }
-    return {};
-  }
   void expect_counted_once() {
-    EXPECT_EQ(count(run_, "LateUsageReported"), 1U);
-    EXPECT_EQ(run(run_).at("used"), to_json(used)) << json::serialize(run(run_));
-    const auto again = answer_to(method_, params_);
+    EXPECT_EQ(count(late_.run_id, "LateUsageReported"), 1U);
+    EXPECT_EQ(run(late_.run_id).at("used"), to_json(used)) << json::serialize(run(late_.run_id));
+    const auto again = answer_to(late_.method.c_str(), late_.params);
     ASSERT_TRUE(again);
-    EXPECT_EQ(said_in(*again), "known");
-    EXPECT_EQ(count(run_, "LateUsageReported"), 1U);
+    EXPECT_EQ(said_of_usage(*again), "known");
+    EXPECT_EQ(count(late_.run_id, "LateUsageReported"), 1U);
   }
 
-  const Usage used{1'000, 10, 1};
-  std::string run_;
-  const char* method_ = "";
-  json::object params_;
+  LateUsageCall late_;
 };
 
 TEST_F(LateUsageKills, OfARunnerCountsOnce) {  // A5, N5
-  sweep([this] { fail_the_run_of_a_lost_runner(); });
+  sweep([this] { return lose_runner(call_, used); });
 }
 
 TEST_F(LateUsageKills, OfAWorkerWhoseLeaseWasOverCountsOnce) {  // A5, P4
-  sweep([this] { lose_the_lease_of_a_worker(); });
+  sweep([this] { return lose_worker(call_, used); });
 }
 
 }  // namespace

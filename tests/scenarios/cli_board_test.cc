@@ -103,7 +103,9 @@ TEST_F(CliBoard, OneSpanLeadsFromTheStartOfACardToTheEndOfItsRun) {  // A11
 
 TEST_F(CliBoard, RefusalsHaveTheExitCodesOfAllCommands) {
   EXPECT_EQ(server_.cli({"card", "get", "00000000-0000-0000-0000-000000000001"}).exit_code, 1);
-  EXPECT_EQ(server_.cli({"card", "submit", "x", "--project", "none"}).exit_code, 1);
+  const Output unknown = server_.cli({"card", "submit", "x", "--project", "wep"});
+  EXPECT_EQ(unknown.exit_code, 1);
+  EXPECT_NE(unknown.err.find("did you mean web?"), std::string::npos) << unknown.err;
   EXPECT_EQ(server_.cli({"card", "submit", "x"}).exit_code, 2);
   EXPECT_EQ(server_.cli({"card", "list", "--status", "done"}).exit_code, 2);
   EXPECT_EQ(server_.cli({"project", "get", "none"}).exit_code, 1);

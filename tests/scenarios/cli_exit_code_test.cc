@@ -127,6 +127,7 @@ TEST_F(CliTest, AMistypedWordGetsTheOneThatWasMeant) {  // O6
   // The right word in the wrong place.
   expect({"crash-report"}, "try: signalbox server crash-report --help");
   expect({"logs", "last"}, "try: signalbox run logs --help");
+  expect({"log"}, "there is no `signalbox log`; did you mean `signalbox run logs`?");
   expect({"card", "approve", "last"}, "try: signalbox run approve --help");
   expect({"run", "crash-report"}, "try: signalbox server crash-report --help");
   expect({"list"}, "there is no `signalbox list`; there are serve, run");

@@ -148,6 +148,24 @@ TEST_F(CliTest, AValueThatIsNoneSaysWhichWasMeant) {  // O6
   EXPECT_NE(type.err.find("try: signalbox events --list-types"), std::string::npos) << type.err;
 }
 
+// Of each set of names that the service knows whole.
+TEST_F(CliTest, ANameThatThereIsntSaysWhichWasMeant) {  // O6
+  const std::string run = start_run("one");
+  ASSERT_EQ(server_.cli({"access", "issue", "deployer", "--role", "viewer"}).exit_code, 0);
+  const auto expect = [this](std::vector<std::string> words, const std::string& meant) {
+    words.emplace_back("--json");  // in one line
+    const Output refused = server_.cli(words);
+    EXPECT_EQ(refused.exit_code, 1) << refused.out << refused.err;
+    EXPECT_NE(refused.out.find("; did you mean " + meant + "?"), std::string::npos) << refused.out;
+  };
+  expect({"loop", "trigger", "heartbeet"}, "heartbeat");
+  expect({"station", "heartbeat", "--run", run, "--station", "pln", "--token", "1"}, "plan");
+  expect({"access", "revoke", "deploier", "--reason", "none"}, "deployer");
+  expect({"rpc", "loop.trigger", R"({"loop":"synthesiser"})"}, "synthesizer");
+  const Output far = server_.cli({"loop", "trigger", "nothing"});
+  EXPECT_EQ(far.err.find("did you mean"), std::string::npos) << far.err;
+}
+
 TEST_F(CliTest, NothingThereIsNoError) {  // O6
   EXPECT_EQ(server_.cli({"run", "list"}).out, "no runs; `signalbox run start` starts one\n");
   EXPECT_EQ(server_.cli({"card", "list"}).out, "no cards; `signalbox card submit` adds one\n");

@@ -2,6 +2,7 @@
 // controls in them, and messages without end.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <string>
 #include <thread>
@@ -19,12 +20,15 @@
 namespace signalbox {
 namespace {
 
-// Answers the first line of each connection with this text, `repeats` times, and closes it.
+// Answers the first line of each connection with a text, `repeats` times, and closes it.
 class ForeignServer {
  public:
   explicit ForeignServer(std::string answer, int repeats = 1)
+      : ForeignServer(std::vector<std::string>{std::move(answer)}, repeats) {}
+  // Each connection gets the next of the texts, and all after them the last.
+  explicit ForeignServer(std::vector<std::string> answers, int repeats = 1)
       : acceptor_(io_, {boost::asio::ip::address_v4::loopback(), 0}),
-        thread_([this, answer = std::move(answer), repeats] { serve(answer, repeats); }) {}
+        thread_([this, answers = std::move(answers), repeats] { serve(answers, repeats); }) {}
   ~ForeignServer() {
     stopping_ = true;
     boost::system::error_code ignored;
@@ -43,8 +47,9 @@ class ForeignServer {
   }
 
  private:
-  void serve(const std::string& answer, int repeats) {
-    while (!stopping_) {
+  void serve(const std::vector<std::string>& answers, int repeats) {
+    for (std::size_t count = 0; !stopping_; ++count) {
+      const std::string& answer = answers[std::min(count, answers.size() - 1)];
       boost::asio::ip::tcp::socket socket(io_);
       boost::system::error_code error;
       acceptor_.accept(socket, error);
@@ -107,6 +112,19 @@ TEST(ForeignAnswers, ATokensIdHasNoTerminalControls) {  // G16
   EXPECT_EQ(output.exit_code, 1) << output.err;
   EXPECT_NE(output.err.find("access revoke"), std::string::npos) << output.err;
   EXPECT_EQ(output.err.find('\x1b'), std::string::npos) << output.err;
+}
+
+TEST(ForeignAnswers, UsageThatCouldNotBeCountedYetIsToldAgain) {  // A5, P4
+  const auto refusal = [](const std::string& usage) {
+    return R"({"jsonrpc":"2.0","id":1,"error":{"code":-32003,"message":"an old token","data":)"
+           R"({"code":"STALE_TOKEN","details":{"usage":")" +
+           usage + R"("},"next_commands":[]}}})" + "\n";
+  };
+  const ForeignServer server(std::vector<std::string>{
+      refusal("not_recorded"), refusal("not_recorded"), refusal("recorded"), refusal("known")});
+  const Output output = server.ask({"rpc", "station.complete", "{}", "--json"});
+  EXPECT_EQ(output.exit_code, 1) << output.out << output.err;
+  EXPECT_NE(output.out.find(R"("usage":"recorded")"), std::string::npos) << output.out;
 }
 
 TEST(ForeignAnswers, MessagesWithoutAnAnswerAreReadUpToABound) {  // P8

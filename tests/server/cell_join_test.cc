@@ -328,12 +328,35 @@ TEST_F(CellJoinTest, EndsIfTheCellNeedsANewerProgram) {  // K9
 
 // What is noted there is for a later start.
 TEST_F(CellJoinTest, JoinsThoughItCannotNoteWhatItHasSeen) {  // K11
-  std::filesystem::create_directory(seen_file(directory_.path()).string() + ".tmp");
   ASSERT_TRUE(join().has_value());
+  std::filesystem::create_directory(seen_file(directory_.path()).string() + ".tmp");
   append_elsewhere(30);
   const auto key = join();
   ASSERT_TRUE(key.has_value()) << key.error().message;
   EXPECT_NE(notes_.back().find("can't be noted"), std::string::npos) << notes_.back();
+}
+
+// Otherwise it would make the cell anew when it starts with a database that has lost it.
+TEST_F(CellJoinTest, WaitsUntilItHasNotedOnceThatItIsOneOfTheCell) {  // K5, K11
+  const std::string in_the_way = seen_file(directory_.path()).string() + ".tmp";
+  std::filesystem::create_directory(in_the_way);
+  ASSERT_TRUE(shared_.create(test::first_link(), "c2VjcmV0"));
+  const std::int64_t begun_ms = now_ms_;
+  const auto key = join([&] {
+    if (now_ms_ < begun_ms + 60'000) return;
+    EXPECT_TRUE(shared_.replicas()->empty()) << "it is none of the cell's servers yet";
+    std::filesystem::remove(in_the_way);
+  });
+  ASSERT_TRUE(key.has_value()) << key.error().message;
+  EXPECT_GE(now_ms_, begun_ms + 60'000);
+  ASSERT_FALSE(notes_.empty());
+  EXPECT_NE(notes_.front().find("can't be noted"), std::string::npos) << notes_.front();
+  EXPECT_TRUE(read_seen(directory_.path(), "main")->has_value());
+  // From then on it doesn't.
+  chain_ = std::make_shared<MemoryChain>();
+  MemorySharedLog lost(chain_);
+  EXPECT_EQ(join_with(lost).error().kind, StoreError::Kind::damaged);
+  EXPECT_TRUE(chain_->links().empty());
 }
 
 // It isn't the database that is waited for then.

@@ -183,5 +183,52 @@ TEST_F(EngineProof, IsNotWaitedForWhileACommandWaitsForALogThatIsAway) {  // K3,
   EXPECT_EQ(known->next().at("result").at("open_runs").to_number<int>(), 1);
 }
 
+// Nor while it isn't away yet, as far as anybody knows, but takes long: then who asks what the log
+// may change waits, and who asks how the service is doesn't.
+TEST_F(EngineProof, IsNotWaitedForByWhoAsksHowTheServiceIsWhileAnAppendTakesLong) {  // K3
+  const auto command = send_from("run.start", R"({"goal":"may be late"})");
+  engine.flush();
+  const auto status = send_from("server.status", "{}");
+  const auto list = send_from("lock.list", "{}");
+  EXPECT_FALSE(has_answer(*status)) << "most appends are over soon";
+  const Position acknowledged = engine.durable_position();
+  const std::int64_t since_ns = clock.wall_ns();
+  clock.advance_ms(holds_ms + 1);
+  engine.note_overdue(since_ns);
+  engine.note_overdue(clock.wall_ns());  // without effect
+  for (const auto& shown : {status, send_from("server.status", "{}")}) {
+    ASSERT_TRUE(has_answer(*shown));
+    EXPECT_EQ(shown->unanswered, 0U);
+    const auto result = shown->next().at("result").as_object();
+    EXPECT_EQ(result.at("position").to_number<Position>(), acknowledged);
+    EXPECT_EQ(result.at("as_of").as_string(), format_time(since_ns));
+    EXPECT_FALSE(result.contains("open_runs")) << "it may not be so";
+  }
+  EXPECT_FALSE(has_answer(*command));
+  EXPECT_FALSE(has_answer(*list));
+  prove();
+  commit_all();
+  settle();
+  EXPECT_TRUE(has_answer(*command));
+  EXPECT_TRUE(has_answer(*list));
+  const auto known = send_from("server.status", "{}");
+  settle();
+  ASSERT_TRUE(has_answer(*known));
+  EXPECT_EQ(known->next().at("result").at("open_runs").to_number<int>(), 1);
+}
+
+// Between two appends there is none that could take long.
+TEST_F(EngineProof, IsOfThePresentAgainOnceTheAppendIsOver) {  // K3
+  engine.note_overdue(clock.wall_ns());
+  EXPECT_FALSE(engine.is_overdue()) << "none is under way";
+  const auto command = send_from("run.start", R"({"goal":"late"})");
+  engine.flush();
+  engine.note_overdue(clock.wall_ns());
+  EXPECT_TRUE(engine.is_overdue());
+  commit_all();
+  EXPECT_TRUE(has_answer(*command));
+  EXPECT_FALSE(engine.is_overdue());
+}
+
 }  // namespace
 }  // namespace signalbox

@@ -168,6 +168,25 @@ TEST(HttpListener, AScreenGetsWhatComesFastToTheEnd) {  // C6
   }
 }
 
+// Each write to it costs as much as one of many events; any other stream gets each event at once.
+TEST(HttpListener, AScreenIsWrittenToOnceInAWhile) {  // C6
+  constexpr std::int64_t hour_ms = 60L * 60 * 1000;
+  HttpSite site([](HttpService& service) { service.screen_write_interval_ms = hour_ms; });
+  HttpClient screen = site.client();
+  screen.send(screen.text("GET", "/v1/events?per_second_max=1000&fields=summary"));
+  screen.read_until("retry: 1000\nid: 0\n\n");
+  HttpClient other = site.client();
+  other.send(other.text("GET", "/v1/events"));
+  other.read_until("retry: 1000\nid: 0\n\n");
+  for (Position next = 1; next <= 3; ++next) {
+    publish(site, 1);
+    const std::string event = other.read_until("\n\n");
+    EXPECT_TRUE(event.starts_with("id: " + std::to_string(next) + "\n")) << event;
+  }
+  site.on_thread([] { return 0; });  // a write to the screen would have been before
+  EXPECT_FALSE(screen.has_input());
+}
+
 // A client that reads afterwards gets every event up to where it was dropped, then `lagged`, then
 // nothing.
 TEST(HttpListener, AStreamThatIsNotReadIsLetGo) {

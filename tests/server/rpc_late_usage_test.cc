@@ -2,8 +2,10 @@
 #include <algorithm>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "domain/feature_level.h"
+#include "server/rpc/untold_usage.h"
 #include "tests/server/rpc_runner_fixture.h"
 
 namespace signalbox {
@@ -171,6 +173,91 @@ TEST_F(RpcLateUsage, ThatWasNotWrittenIsToldAgain) {  // G1
   engine.leave_storage_full();
   EXPECT_EQ(told(), 0);
   EXPECT_EQ(tell(job, used), "recorded");
+}
+
+// Of a job that the service knows the usage of, and nobody else any more.
+class UntoldUsageTest : public RpcLateUsage {
+ protected:
+  // Returns a job whose attempt has ended.
+  Job lost_job() {
+    Job job;
+    job.id = wanted_job();
+    job.run_id = run_of(job.id);
+    job.machine = runner;
+    lose(job.id);
+    return job;
+  }
+
+  std::vector<std::string> given_up;
+  UntoldUsage untold{api, [this](const Job& job, const std::string& why) {
+                       given_up.push_back(job.id + ": " + why);
+                     }};
+};
+
+TEST_F(UntoldUsageTest, IsTriedAgainUntilItIsRecorded) {  // A5, K9
+  const Job job = lost_job();
+  engine.set_feature_level(2);
+  untold.note(job, used);
+  settle();
+  for (int tries = 2; tries < limits::untold_usage_tries_max; ++tries) {
+    untold.try_again();
+    settle();
+  }
+  EXPECT_EQ(told(), 0);
+  engine.set_feature_level(feature_level_newest);
+  untold.try_again();
+  settle();
+  EXPECT_EQ(shown(job.id).at("used"), to_json(used));
+  untold.try_again();
+  settle();
+  EXPECT_EQ(told(), 1);
+  EXPECT_TRUE(given_up.empty());
+}
+
+TEST_F(UntoldUsageTest, ThatWasNotWrittenIsTriedAgain) {  // A5, G1
+  const Job job = lost_job();
+  untold.note(job, used);
+  EXPECT_TRUE(projector.catch_up().has_value());
+  engine.flush();
+  finish(AppendStatus::full);
+  EXPECT_TRUE(projector.catch_up().has_value());
+  engine.leave_storage_full();
+  EXPECT_EQ(told(), 0);
+  untold.try_again();
+  settle();
+  EXPECT_EQ(shown(job.id).at("used"), to_json(used));
+  EXPECT_TRUE(given_up.empty());
+}
+
+TEST_F(UntoldUsageTest, IsGivenUpWithAWordInTheEnd) {  // A5
+  const Job job = lost_job();
+  engine.set_feature_level(2);
+  untold.note(job, used);
+  settle();
+  for (int tries = 1; tries < limits::untold_usage_tries_max; ++tries) {
+    EXPECT_TRUE(given_up.empty()) << tries;
+    untold.try_again();
+    settle();
+  }
+  ASSERT_EQ(given_up.size(), 1U);
+  EXPECT_TRUE(given_up.front().starts_with(job.id + ": ")) << given_up.front();
+  untold.note(job, used);
+  settle();
+  untold.give_up();
+  EXPECT_EQ(given_up.size(), 2U) << "the service ends";
+  untold.note(job, used);
+  settle();
+  EXPECT_EQ(given_up.size(), 3U);
+}
+
+TEST_F(UntoldUsageTest, OfMoreJobsThanAreKeptIsGivenUp) {  // G1
+  const Job job = lost_job();
+  engine.set_feature_level(2);
+  for (std::size_t count = 0; count <= limits::untold_usage_jobs_max; ++count) {
+    untold.note(job, used);
+    settle();
+  }
+  EXPECT_EQ(given_up.size(), 1U);
 }
 
 // Its records are dropped, or are about to be: no other may follow them.

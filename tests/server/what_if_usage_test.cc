@@ -17,6 +17,17 @@ namespace {
 
 constexpr std::int64_t begin_of_all_ns = 1'700'000'000'000'000'000;
 
+// Returns one whose worker lost its lease, and told its usage when it came back.
+RecordedAttempt lost_attempt(const Usage& usage) {
+  RecordedAttempt lost;
+  lost.ending = AttemptEnding::silent;
+  lost.lease_ms = 1000;
+  lost.worked_ns = ns_per_s;
+  lost.returned_ns = lost.told_late_ns = 1200 * ns_per_ms;
+  lost.usage = usage;
+  return lost;
+}
+
 class WhatIfUsage : public ::testing::Test {
  protected:
   // Has one run with one station, which a worker or a job of the service does.
@@ -66,12 +77,7 @@ class WhatIfUsage : public ::testing::Test {
 };
 
 TEST_F(WhatIfUsage, OfALateCompletionCountsAsItDid) {  // A5, O10
-  RecordedAttempt lost;
-  lost.ending = AttemptEnding::silent;
-  lost.lease_ms = 1000;
-  lost.worked_ns = ns_per_s;
-  lost.returned_ns = lost.told_late_ns = 1200 * ns_per_ms;
-  lost.usage = used_;
+  const RecordedAttempt lost = lost_attempt(used_);
   record(ExecutorKind::worker, {lost, lasting(5)}, {0, 0, used_.turns});
   EXPECT_EQ(play().measures.succeeded, 0U) << "its next attempt waits for a larger budget";
   EXPECT_EQ(told<LateUsageReported>(), Usages{used_});
@@ -89,12 +95,7 @@ TEST_F(WhatIfUsage, OfALateCompletionCountsAsItDid) {  // A5, O10
 
 // It isn't counted as that of the attempt whose result it takes.
 TEST_F(WhatIfUsage, OfALateCompletionComesWithItsEndUnderALongerLease) {  // A5, O10
-  RecordedAttempt lost;
-  lost.ending = AttemptEnding::silent;
-  lost.lease_ms = 1000;
-  lost.worked_ns = ns_per_s;
-  lost.returned_ns = lost.told_late_ns = 1200 * ns_per_ms;
-  lost.usage = used_;
+  const RecordedAttempt lost = lost_attempt(used_);
   RecordedAttempt next = lasting(5);
   next.usage = {500, 500, 500};
   record(ExecutorKind::worker, {lost, next});
@@ -130,11 +131,8 @@ TEST_F(WhatIfUsage, OfAnAttemptThatLosesItsLeaseHereCounts) {  // A5, O10
 
 // A worker that said nothing of it, and never will, is given no usage of others.
 TEST_F(WhatIfUsage, OfASilentWorkerIsNotInvented) {  // A5, O10
-  RecordedAttempt lost;
-  lost.ending = AttemptEnding::silent;
-  lost.lease_ms = 1000;
-  lost.worked_ns = ns_per_s;
-  lost.returned_ns = 1200 * ns_per_ms;
+  RecordedAttempt lost = lost_attempt({});
+  lost.told_late_ns.reset();
   RecordedAttempt next = lasting(5);
   next.usage = used_;
   record(ExecutorKind::worker, {lost, next});

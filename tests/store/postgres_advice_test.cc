@@ -8,12 +8,22 @@
 namespace signalbox {
 namespace {
 
-// What PostgreSQL and libpq 15 say, over OpenSSL 3.
+// What PostgreSQL and libpq 15 say, over OpenSSL 3, with its reason (postgres_certificates.h).
 TEST(PostgresAdvice, SaysWhatToDoAboutACertificate) {  // K12
   constexpr std::array messages = {
       std::pair{"connection to server at \"db1\" (10.0.0.1), port 5432 failed: SSL error: "
                 "certificate verify failed",
-                "has expired, isn't valid yet, or was issued by"},
+                "and why"},
+      std::pair{"SSL error: certificate verify failed: certificate has expired", "renew it"},
+      std::pair{"SSL error: certificate verify failed: certificate is not yet valid", "NTP"},
+      std::pair{
+          "SSL error: certificate verify failed: self-signed certificate in certificate chain",
+          "doesn't trust the authority"},
+      std::pair{"SSL error: certificate verify failed: unable to get local issuer certificate",
+                "doesn't trust the authority"},
+      std::pair{"SSL error: certificate verify failed: unable to verify the first certificate",
+                "ssl_cert_file"},
+      std::pair{"SSL error: certificate verify failed: certificate revoked", "has revoked"},
       std::pair{"root certificate file \"/home/s/.postgresql/root.crt\" does not exist Either "
                 "provide the file or change sslmode to disable server certificate verification.",
                 "sslrootcert"},

@@ -62,22 +62,30 @@ std::string full_name(const CLI::App& command) {
   return name;
 }
 
-// Adds the full names of the commands below `command` whose own name is `word`.
-void find_namesakes(const CLI::App& command, const std::string& word,
-                    std::vector<std::string>& found) {
+// Adds the commands below `command`.
+void add_all_below(const CLI::App& command, std::vector<const CLI::App*>& all) {
   for (const CLI::App* each : command.get_subcommands(any_command)) {
-    if (each->get_name() == word) found.push_back(full_name(*each));
-    find_namesakes(*each, word, found);
+    all.push_back(each);
+    add_all_below(*each, all);
   }
 }
 
-// Returns the commands of that name somewhere else: `logs` is `run logs`. None if there are many.
+// Returns the commands of the name that is nearest to that word somewhere else: `logs`, or `log`,
+// is `run logs`. None if there are many.
 std::vector<std::string> namesakes(const CLI::App& command, const std::string& word) {
   constexpr std::size_t namesakes_max = 3;
   const CLI::App* root = &command;
   while (root->get_parent() != nullptr) root = root->get_parent();
+  std::vector<const CLI::App*> all;
+  add_all_below(*root, all);
+  std::vector<std::string> names;
+  for (const CLI::App* each : all) names.push_back(each->get_name());
   std::vector<std::string> found;
-  find_namesakes(*root, word, found);
+  const auto meant = nearest_word(word, names);
+  if (!meant) return found;
+  for (const CLI::App* each : all) {
+    if (each->get_name() == *meant) found.push_back(full_name(*each));
+  }
   if (found.size() > namesakes_max) found.clear();
   return found;
 }

@@ -54,6 +54,15 @@ std::optional<std::string> nearest_word(std::string_view word,
   return nearest;
 }
 
+std::optional<std::string> name_meant(boost::json::object& error,
+                                      const std::vector<std::string>& known,
+                                      const std::string& given) {
+  if (std::ranges::find(known, given) != known.end()) return std::nullopt;
+  auto meant = nearest_word(given, known);
+  if (meant) error["message"] = text_at(error, "message") + "; did you mean " + *meant + "?";
+  return meant;
+}
+
 std::optional<std::string> name_meant(boost::json::object& error, const char* list,
                                       const std::string& given) {
   std::vector<std::string> known;
@@ -61,10 +70,7 @@ std::optional<std::string> name_meant(boost::json::object& error, const char* li
   for (const boost::json::value& each : array_at(details, list)) {
     known.push_back(scalar_text(each));
   }
-  if (std::ranges::find(known, given) != known.end()) return std::nullopt;
-  auto meant = nearest_word(given, known);
-  if (meant) error["message"] = text_at(error, "message") + "; did you mean " + *meant + "?";
-  return meant;
+  return name_meant(error, known, given);
 }
 
 }  // namespace signalbox

@@ -15,9 +15,14 @@ namespace signalbox {
 std::optional<std::string> nearest_word(std::string_view word,
                                         const std::vector<std::string>& known);
 
-// Adds to the message of the server's refusal `error` what was probably meant by `given`, of the
-// names that its details have in `list`. Returns that name; nullopt if they have no list, or none
-// that is near, or `given` itself.
+// Adds to the message of the refusal `error` which of the `known` names was probably meant by
+// `given`. Returns that name; nullopt if none is near, or they have `given` itself.
+std::optional<std::string> name_meant(boost::json::object& error,
+                                      const std::vector<std::string>& known,
+                                      const std::string& given);
+
+// The same for the names that the details of the server's refusal have in `list`; nullopt if they
+// have no list.
 std::optional<std::string> name_meant(boost::json::object& error, const char* list,
                                       const std::string& given);
 

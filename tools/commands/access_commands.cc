@@ -10,6 +10,7 @@
 #include "tools/cli/commands.h"
 #include "tools/cli/elapsed_text.h"
 #include "tools/cli/json_fields.h"
+#include "tools/cli/nearest_word.h"
 #include "tools/cli/remote_call.h"
 #include "tools/cli/short_id.h"
 #include "tools/cli/text_table.h"
@@ -86,10 +87,12 @@ Called<std::string> id_of(const Invocation& invocation, const std::string& given
   const auto listed = TRY(call_server(invocation, "access.list", {}));
   std::string of_name;
   std::vector<std::string> of_end;
+  std::vector<std::string> names;
   for (const json::value& each : array_at(listed, "tokens")) {
     const json::object& token = each.as_object();
     const std::string id = text_at(token, "id");
-    if (text_at(token, "name") == given) {
+    names.push_back(text_at(token, "name"));
+    if (names.back() == given) {
       of_name = id;
       if (text_at(token, "status") == "usable") return id;
     }
@@ -103,10 +106,12 @@ Called<std::string> id_of(const Invocation& invocation, const std::string& given
                                           {{"id", given}, {"matches", of_end}},
                                           {"signalbox access list --full"}}));
   }
-  return tl::unexpected(from_rejection({ErrorCode::ACCESS_TOKEN_NOT_FOUND,
-                                        "no access token has the name or the id " + given,
-                                        {{"name", given}},
-                                        {"signalbox access list"}}));
+  CallError refusal = from_rejection({ErrorCode::ACCESS_TOKEN_NOT_FOUND,
+                                      "no access token has the name or the id " + given,
+                                      {{"name", given}},
+                                      {"signalbox access list"}});
+  (void)name_meant(refusal.error, names, given);
+  return tl::unexpected(std::move(refusal));
 }
 
 void add_revoke(ToolCommand access, Invocation& invocation) {

@@ -224,7 +224,7 @@ Handler records_handler(const AuditParts& parts) {
         };
       });
     };
-    api.engine.release_when_durable(read, /*asks=*/true);
+    api.engine.release_when_durable(read, Patience::query);
   };
 }
 

@@ -76,7 +76,7 @@ void answer_page(Api& api, const Responder& responder, const std::string& caller
                           return responder.prepare(read_event_page(api.log, tail, page), tail);
                         });
   };
-  api.engine.release_when_durable(read, /*asks=*/true);
+  api.engine.release_when_durable(read, Patience::query);
 }
 
 void read(Api& api, Call& call) {

@@ -10,6 +10,7 @@
 #include "projections/trace_span.h"
 #include "server/board/run_change.h"
 #include "server/cell/cell_trim.h"
+#include "server/cell/cell_view.h"
 #include "server/followers/traces/trace_limits.h"
 #include "server/limits.h"
 #include "server/rpc/claim_queue.h"
@@ -17,6 +18,7 @@
 #include "server/rpc/lock_queue.h"
 #include "server/rpc/method.h"
 #include "server/rpc/page_limit.h"
+#include "server/rpc/untold_usage.h"
 #include "server/rpc/upload_budget.h"
 #include "server/scheduler/file_retention.h"
 #include "server/scheduler/followed_redactions.h"
@@ -191,6 +193,7 @@ void answer_limits(Api& api, Call& call) {
   SIGNALBOX_LIMIT(cell_beat_ms_default);
   SIGNALBOX_LIMIT(cell_beat_after_ms_default);
   SIGNALBOX_LIMIT(cell_poll_ms_default);
+  SIGNALBOX_LIMIT(cell_append_wait_ms_max);
   SIGNALBOX_LIMIT(cell_lease_ms_max);
   SIGNALBOX_LIMIT(cell_silence_ms_max);
   SIGNALBOX_LIMIT(cell_reading_gap_ms_max);
@@ -205,6 +208,8 @@ void answer_limits(Api& api, Call& call) {
   SIGNALBOX_LIMIT(cell_loss_ms_min);
   SIGNALBOX_LIMIT(cell_call_ms_max);
   SIGNALBOX_LIMIT(cell_report_call_ms_max);
+  SIGNALBOX_LIMIT(untold_usage_tries_max);
+  SIGNALBOX_LIMIT(untold_usage_jobs_max);
   SIGNALBOX_LIMIT(cell_trim_ms_default);
   SIGNALBOX_LIMIT(cell_trim_links_max);
   SIGNALBOX_LIMIT(cell_trim_failures_max);

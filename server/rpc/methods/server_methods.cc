@@ -53,13 +53,13 @@ void add_state(const World& world, const MethodParts& parts, json::object& resul
   result["projects_held"] = held_projects(world);
 }
 
-// While the log is away and something waits for it, the world has what nobody may know of yet: then
-// only what this process knows of itself and of the log is told, and that at once.
+// While something waits for a log that is away, or for long, the world has what nobody may know of
+// yet: then only what this process knows of itself and of the log is told, and that at once.
 void status(Api& api, Call& call, const MethodParts& parts) {
-  const bool is_stuck = api.engine.is_stuck();
+  const bool is_overdue = api.engine.is_overdue();
   json::object result;
   result["version"] = SIGNALBOX_VERSION;
-  if (!is_stuck) add_state(api.engine.world(), parts, result);
+  if (!is_overdue) add_state(api.engine.world(), parts, result);
   result["durable_position"] = api.engine.durable_position();
   result["waiting_claims"] = parts.claims.size();
   result["waiting_locks"] = parts.locks.size();
@@ -84,7 +84,7 @@ void status(Api& api, Call& call, const MethodParts& parts) {
     for (const auto& root : api.run_root_rule->roots()) run_roots.emplace_back(root.string());
   }
   result["run_roots"] = std::move(run_roots);
-  if (is_stuck) return call.responder.result_at_once(std::move(result));
+  if (is_overdue) return call.responder.result_at_once(std::move(result));
   call.responder.result(std::move(result));
 }
 
@@ -143,7 +143,7 @@ void metrics_method(Api& api, Call& call, const MethodParts& parts) {
   json::object result;
   result["media_type"] = "text/plain; version=0.0.4; charset=utf-8";
   result["text"] = parts.metrics_text();
-  if (api.engine.is_stuck()) return call.responder.result_at_once(std::move(result));
+  if (api.engine.is_overdue()) return call.responder.result_at_once(std::move(result));
   call.responder.result(std::move(result));
 }
 

@@ -74,6 +74,9 @@ struct HttpService {
   std::int64_t idle_ms_max = http_idle_ms_max;
   std::int64_t write_ms_max = http_write_ms_max;
   std::int64_t event_stream_heartbeat_ms = event_stream_heartbeat_ms_max;
+  // Between two writes to a screen (SseForm), which shows one picture or two in that time: of
+  // events that come fast, a write has several. Tests set a longer one.
+  std::int64_t screen_write_interval_ms = 25;
 };
 
 }  // namespace signalbox

@@ -25,9 +25,6 @@ namespace json = boost::json;
 constexpr std::chrono::seconds stream_close_grace{5};
 // How long a client waits at most until it hears of events that were skipped.
 constexpr std::chrono::milliseconds skipped_told_after{250};
-// Between two writes to a screen, which shows one picture or two in that time: of events that come
-// fast, a write has several.
-constexpr std::chrono::milliseconds screen_write_interval{25};
 // What a stream keeps of its queue's memory while events come: with none it would grow anew, and be
 // copied as often, for each write.
 constexpr std::size_t kept_queue_bytes_max = 16 * 1024;
@@ -214,7 +211,8 @@ void SseStream::queue(std::string_view text) {
 // screen those of several commits.
 void SseStream::schedule_write() {
   write_scheduled_ = true;
-  const auto due = written_at_ + screen_write_interval;
+  const auto due =
+      written_at_ + std::chrono::milliseconds(session_->service().screen_write_interval_ms);
   if (form_.per_second_max == 0 || due <= std::chrono::steady_clock::now()) {
     return asio::post(session_->socket().get_executor(), [self = shared_from_this()] {
       self->write_scheduled_ = false;

@@ -98,7 +98,7 @@ class SseStream final : public Peer,
 
   // Of a form with per_second_max:
   RecordRate rate_;
-  std::chrono::steady_clock::time_point written_at_{};
+  std::chrono::steady_clock::time_point written_at_ = std::chrono::steady_clock::time_point::min();
   boost::asio::steady_timer write_timer_;
   Position skipped_from_ = 0;  // 0: nothing that the client doesn't know of
   Position skipped_to_ = 0;
