@@ -8,7 +8,7 @@
 
 namespace signalbox {
 
-void fuzz_one_input(std::string_view input) {
+void fuzz_capsule(std::string_view input) {
   static const std::vector<NoteVerifier> trusted{NoteSigner::generate("log").verifier()};
   static const int file = memfd_create("capsule", MFD_CLOEXEC);
   SIGNALBOX_CHECK(ftruncate(file, 0) == 0);

@@ -19,7 +19,7 @@ void check_frame(std::string_view bytes) {
 
 }  // namespace
 
-void fuzz_one_input(std::string_view input) {
+void fuzz_frame(std::string_view input) {
   check_frame(input);
   static_cast<void>(decode_entry(input, 1));
   const std::size_t header_bytes = input.empty() ? 0 : static_cast<unsigned char>(input[0]);

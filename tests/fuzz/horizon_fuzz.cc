@@ -4,7 +4,7 @@
 
 namespace signalbox {
 
-void fuzz_one_input(std::string_view input) {
+void fuzz_horizon(std::string_view input) {
   const auto horizon = decode_horizon(input);
   if (horizon) SIGNALBOX_CHECK(decode_horizon(encode_horizon(*horizon)) == *horizon);
 }

@@ -30,7 +30,7 @@ void check_framing(std::string_view input) {
 
 }  // namespace
 
-void fuzz_one_input(std::string_view input) {
+void fuzz_http(std::string_view input) {
   SIGNALBOX_CHECK(empty_line_bytes(input) <= input.size());
   if (input.size() <= 4096) check_framing(input);
   if (const auto target = read_target(input)) {

@@ -7,7 +7,7 @@
 
 namespace signalbox {
 
-void fuzz_one_input(std::string_view input) {
+void fuzz_json(std::string_view input) {
   const auto value = parse_json(input);
   if (!value) return;
   boost::system::error_code error;

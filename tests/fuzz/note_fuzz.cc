@@ -8,7 +8,7 @@
 
 namespace signalbox {
 
-void fuzz_one_input(std::string_view input) {
+void fuzz_note(std::string_view input) {
   static const NoteSigner signer = NoteSigner::generate("log");
   const std::vector<NoteVerifier> trusted{signer.verifier()};
   // Nobody else can sign for the key.

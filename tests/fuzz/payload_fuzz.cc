@@ -6,7 +6,7 @@
 
 namespace signalbox {
 
-void fuzz_one_input(std::string_view input) {
+void fuzz_payload(std::string_view input) {
   if (input.size() < 3) return;
   const auto byte = [&](std::size_t at) { return static_cast<unsigned char>(input[at]); };
   const auto number = static_cast<std::uint16_t>(byte(0) | byte(1) << 8U);

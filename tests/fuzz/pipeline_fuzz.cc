@@ -6,7 +6,7 @@
 
 namespace signalbox {
 
-void fuzz_one_input(std::string_view input) {
+void fuzz_pipeline(std::string_view input) {
   static_cast<void>(checks_in_toml(input));
   static_cast<void>(checks_in_markdown(input));
   static_cast<void>(read_what_if_policy(input, {}));

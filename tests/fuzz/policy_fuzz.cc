@@ -5,7 +5,7 @@
 
 namespace signalbox {
 
-void fuzz_one_input(std::string_view input) {
+void fuzz_policy(std::string_view input) {
   const auto policy = parse_policy_file(input);
   if (!policy) SIGNALBOX_CHECK(is_utf8(policy.error().message) && !policy.error().message.empty());
 }

@@ -5,7 +5,7 @@
 
 namespace signalbox {
 
-void fuzz_one_input(std::string_view input) {
+void fuzz_request(std::string_view input) {
   const auto request = read_request(input, {});
   if (!request) {
     // The id is repeated in the answer, so it must be JSON again.

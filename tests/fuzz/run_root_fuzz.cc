@@ -7,7 +7,7 @@
 
 namespace signalbox {
 
-void fuzz_one_input(std::string_view input) {
+void fuzz_run_root(std::string_view input) {
   const FoundLockFile lock = parse_lock_file(input);
   SIGNALBOX_CHECK(is_utf8(lock.owner));
   if (auto value = parse_json(input)) static_cast<void>(declared_result_from(std::move(*value)));

@@ -8,7 +8,7 @@
 
 namespace signalbox {
 
-void fuzz_one_input(std::string_view input) {
+void fuzz_s3_answer(std::string_view input) {
   if (const auto listing = parse_s3_listing(input)) {
     for (const S3Object& object : listing->objects) {
       SIGNALBOX_CHECK(!object.key.empty() && object.key.size() <= input.size());

@@ -5,7 +5,7 @@
 
 namespace signalbox {
 
-void fuzz_one_input(std::string_view input) {
+void fuzz_schedule(std::string_view input) {
   static_cast<void>(CronExpression::parse(input));
   if (const auto time_ns = parse_time(input)) {
     SIGNALBOX_CHECK(parse_time(format_time(*time_ns)) == *time_ns);

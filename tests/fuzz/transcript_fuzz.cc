@@ -5,7 +5,7 @@
 
 namespace signalbox {
 
-void fuzz_one_input(std::string_view input) {
+void fuzz_transcript(std::string_view input) {
   for (const auto& transcript : {claude_transcript(), codex_transcript()}) {
     for (std::string_view rest = input; !rest.empty();) {
       const std::size_t end = std::min(rest.find('\n'), rest.size());

@@ -5,7 +5,7 @@
 
 namespace signalbox {
 
-void fuzz_one_input(std::string_view input) {
+void fuzz_world(std::string_view input) {
   const auto world = decode_world(input);
   if (!world) return;
   const auto again = decode_world(encode_world(*world));

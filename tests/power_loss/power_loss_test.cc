@@ -4,7 +4,7 @@
 //
 // Which operations these are, changes from run to run; SIGNALBOX_EVERY_FAULT=1 tries all.
 //
-//   SIGNALBOX_SEED=7 test_store --gtest_filter='PowerLoss*'
+//   SIGNALBOX_SEED=7 test_power_loss --gtest_filter='PowerLoss*'
 #include <fcntl.h>
 #include <gtest/gtest.h>
 
@@ -24,10 +24,10 @@
 #include "tests/fixtures/file_content.h"
 #include "tests/fixtures/random_seed.h"
 #include "tests/fixtures/temporary_directory.h"
+#include "tests/power_loss/power_loss_disk.h"
+#include "tests/power_loss/power_loss_image.h"
+#include "tests/power_loss/power_loss_session.h"
 #include "tests/store/log_directory.h"
-#include "tests/store/power_loss_disk.h"
-#include "tests/store/power_loss_image.h"
-#include "tests/store/power_loss_session.h"
 
 namespace signalbox::test {
 namespace {

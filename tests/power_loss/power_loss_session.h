@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "store/rocks_event_log.h"
-#include "tests/store/power_loss_disk.h"
+#include "tests/power_loss/power_loss_disk.h"
 
 namespace signalbox::test {
 

@@ -1,4 +1,4 @@
-#include "tests/store/power_loss_session.h"
+#include "tests/power_loss/power_loss_session.h"
 
 #include <gtest/gtest.h>
 

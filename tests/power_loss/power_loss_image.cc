@@ -1,4 +1,4 @@
-#include "tests/store/power_loss_image.h"
+#include "tests/power_loss/power_loss_image.h"
 
 #include <algorithm>
 #include <map>

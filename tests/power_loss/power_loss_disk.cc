@@ -1,4 +1,4 @@
-#include "tests/store/power_loss_disk.h"
+#include "tests/power_loss/power_loss_disk.h"
 
 #include <dlfcn.h>
 #include <fcntl.h>

@@ -20,7 +20,7 @@
 #include <optional>
 #include <span>
 
-#include "tests/store/power_loss_disk.h"
+#include "tests/power_loss/power_loss_disk.h"
 
 namespace signalbox::test {
 
