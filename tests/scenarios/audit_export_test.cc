@@ -307,7 +307,7 @@ TEST_F(AuditTest, TheMemoryOfAnExportDoesNotGrowWithTheLog) {  // R4
     server_.start();
     EXPECT_EQ(server_.stop(), 0);
     const Output output =
-        run_process({"python3", "-c", peak_of_child, SIGNALBOX_BINARY, "audit", "export",
+        run_process({SIGNALBOX_PYTHON, "-c", peak_of_child, SIGNALBOX_BINARY, "audit", "export",
                      "--format", format, "-o", at("export" + std::to_string(++exports)),
                      "--signing-key", at("audit.key"), "--data", server_.data().string()});
     server_.start();

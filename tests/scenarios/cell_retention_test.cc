@@ -85,7 +85,8 @@ class CellRetentionTest : public CellTest {
   void expect_verified(const std::string& archive) const {
     for (const std::vector<std::string>& words :
          {std::vector<std::string>{SIGNALBOX_BINARY, "audit", "verify"},
-          std::vector<std::string>{SIGNALBOX_SOURCE_DIR "/tools/verify_export"}}) {
+          std::vector<std::string>{SIGNALBOX_PYTHON,
+                                   SIGNALBOX_SOURCE_DIR "/tools/verify_export"}}) {
       std::vector<std::string> all = words;
       all.insert(all.end(), {archive, "--key", verifier_key_});
       const Output verified = run_process(all);

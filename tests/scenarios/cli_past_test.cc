@@ -286,7 +286,8 @@ TEST_F(PastCliTest, ReplayAgainstAnotherProgramFindsWhereTheyPart) {  // R3
       result({"replay", "--verify", "--digest-every", "3", "--against", SIGNALBOX_BINARY});
   EXPECT_GE(same.at("digests_compared").to_number<int>(), 4);
   const std::string other = (scratch_.path() / "other").string();
-  std::ofstream(other) << "#!/usr/bin/env python3\n"
+  std::ofstream(other) << "#!" SIGNALBOX_PYTHON
+                          "\n"
                           "import json, subprocess, sys\n"
                           "ended = subprocess.run(['" SIGNALBOX_BINARY
                           "'] + sys.argv[1:], capture_output=True)\n"
