@@ -11,6 +11,7 @@
 #include <boost/json/serialize.hpp>
 #include <boost/json/value.hpp>
 
+#include "tests/crash/connection.h"
 #include "tests/eventually.h"
 #include "tests/fixtures/file_content.h"
 #include "tests/scenarios/real_server.h"
@@ -90,7 +91,7 @@ class CliTest : public testing::Test {
   }
 
   [[nodiscard]] boost::json::object run(const std::string& run_id) const {
-    return result({"run", "get", run_id}).at("run").as_object();
+    return rpc("run.get", {{"run_id", run_id}}).at("run").as_object();
   }
   // Returns the run's events of one type, oldest first.
   [[nodiscard]] boost::json::array events(const std::string& run_id,
@@ -106,10 +107,10 @@ class CliTest : public testing::Test {
         .at("events")
         .as_array();
   }
-  // Calls a method, which has to succeed. Returns its result.
-  [[nodiscard]] boost::json::object rpc(const std::string& method,
-                                        const boost::json::object& params) const {
-    return result({"rpc", method, boost::json::serialize(params)});
+  // Calls a method over the server's socket, which has to succeed. Returns its result. What a test
+  // looks at again and again is asked so: a start of the program takes far longer than the answer.
+  boost::json::object rpc(const std::string& method, const boost::json::object& params = {}) const {
+    return test::result_of(test::answer_of(server_.socket(), method, params));
   }
   // Returns the error code of a command that was run with --json and refused.
   static std::string code_of(const Output& output) {
