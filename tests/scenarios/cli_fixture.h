@@ -15,6 +15,7 @@
 #include "tests/eventually.h"
 #include "tests/fixtures/file_content.h"
 #include "tests/scenarios/real_server.h"
+#include "tools/commands/pipeline_file.h"
 
 namespace signalbox {
 
@@ -66,7 +67,12 @@ class CliTest : public testing::Test {
 
   // Starts a run of the fixture's pipeline. Returns its id.
   std::string start_run(const std::string& goal) const {
-    return text(result({"run", "start", goal, "--pipeline", pipeline()}), "run_id");
+    const auto tables = pipeline_tables(pipeline());
+    if (!tables) {
+      ADD_FAILURE() << boost::json::serialize(tables.error().error);
+      return {};
+    }
+    return text(rpc("run.start", {{"goal", goal}, {"pipeline", *tables}}), "run_id");
   }
   // Starts a run of the pipeline with this text, with more options of `run start`. Returns its id.
   std::string start_run_of(const std::string& toml, const std::string& goal,
@@ -80,7 +86,7 @@ class CliTest : public testing::Test {
 
   // Claims the run's station. Returns its token.
   std::string claim(const std::string& run_id) const {
-    const auto claimed = result({"station", "claim", "--worker", "w", "--run", run_id});
+    const auto claimed = rpc("station.claim", {{"worker", "w"}, {"run_id", run_id}});
     return boost::json::serialize(claimed.at("claim").as_object().at("token"));
   }
 
