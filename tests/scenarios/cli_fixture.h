@@ -66,8 +66,10 @@ class CliTest : public testing::Test {
   }
 
   // Starts a run of the fixture's pipeline. Returns its id.
-  std::string start_run(const std::string& goal) const {
-    const auto tables = pipeline_tables(pipeline());
+  std::string start_run(const std::string& goal) const { return start_run_in(pipeline(), goal); }
+  // Starts a run of the pipeline in this file. Returns its id.
+  std::string start_run_in(const std::string& file, const std::string& goal) const {
+    const auto tables = pipeline_tables(file);
     if (!tables) {
       ADD_FAILURE() << boost::json::serialize(tables.error().error);
       return {};
@@ -79,6 +81,7 @@ class CliTest : public testing::Test {
                            const std::vector<std::string>& more = {}) const {
     const std::string file = (scratch_.path() / "pipeline.toml").string();
     write_text(file, toml);
+    if (more.empty()) return start_run_in(file, goal);
     std::vector<std::string> words = {"run", "start", goal, "--pipeline", file};
     words.insert(words.end(), more.begin(), more.end());
     return text(result(std::move(words)), "run_id");

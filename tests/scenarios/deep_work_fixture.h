@@ -30,6 +30,10 @@ class DeepWorkTest : public LockCliTest {
                               << "heartbeat_timeout = \"30s\"\n[station.retry]\n"
                               << retry << "\n[station.deep_work]\n"
                               << work << "\n";
+    if (options.empty()) {
+      started_.push_back(start_run_in(pipeline(), "make it so"));
+      return started_.back();
+    }
     std::vector<std::string> words = {"run", "start", "make it so", "--pipeline", pipeline()};
     words.insert(words.end(), options.begin(), options.end());
     started_.push_back(text(result(words), "run_id"));

@@ -100,8 +100,7 @@ class RunnerTest : public CliTest {
                          "]\n[[station]]\nname = \"a\"\nexecutor = \"process\"\n"
                          "cancel_grace = \"200ms\"\ncommand = [\"sh\", \"-c\", '''D=\"" +
                          scratch_.path().string() + "\"; " + script + "''']\n" + more);
-    return std::string(
-        result({"run", "start", "work", "--pipeline", file}).at("run_id").as_string());
+    return start_run_in(file, "work");
   }
   // A script that notes its attempt, and waits for let_go().
   static std::string counted() {
