@@ -99,10 +99,10 @@ TEST_F(PastCliTest, LocksProjectsCardsTheBoardAndPlansAreAsTheyWere) {  // R2
   const auto look = [&] {
     Seen seen;
     do {
-      seen.position = json::serialize(result({"status"}).at("position"));
+      seen.position = json::serialize(rpc("server.status").at("position"));
       seen.answers.clear();
       for (const Query& query : queries) seen.answers.push_back(ask(query));
-    } while (json::serialize(result({"status"}).at("position")) != seen.position);
+    } while (json::serialize(rpc("server.status").at("position")) != seen.position);
     history.push_back(std::move(seen));
   };
 
