@@ -71,6 +71,7 @@ rocksdb::Options table_options(const std::filesystem::path& directory, rocksdb::
   options.max_total_wal_size = 64 << 20;
   options.max_background_jobs = 2;
   options.max_open_files = 256;
+  options.max_file_opening_threads = table_opening_threads(directory);
   // Keys of one kind come in nearly ascending order, and one thread writes. With the kind (a
   // letter, and a byte that may refine it) as the prefix, the memtable starts the search for an
   // insert at the last one.

@@ -190,12 +190,20 @@ class Reader {
   MemoryInput archive_;
 };
 
+// Returns the calling thread's writer. One serves all types, since no write begins another payload:
+// one for each type would make each thread's memory forty kilobytes larger, which the start of
+// every thread clears.
+inline Writer& writer_of_thread() {
+  thread_local Writer kept;
+  return kept;
+}
+
 // Appends the payload of `value` to `out`.
 template <Described T>
 void encode(const T& value, std::string& out) {
-  thread_local Writer kept;
-  kept.begin(out);
-  kept.write(value);
+  Writer& writer = writer_of_thread();
+  writer.begin(out);
+  writer.write(value);
 }
 
 // Calls `read(Reader&)`, which must consume all of `bytes`. Throws Malformed if they don't fit.

@@ -201,8 +201,7 @@ Stored<std::unique_ptr<RocksDatabase>> RocksDatabase::open(const std::filesystem
   }
   if (own_env) env = own_env.get();
   rocksdb::DBOptions options = database_options(mode, env);
-  // Thirty threads would be started to open the few tables of a log.
-  if (read_only) options.max_file_opening_threads = 1;
+  options.max_file_opening_threads = table_opening_threads(directory);
   if (!read_only) options.info_log = rocks_info_log(directory);
   const std::vector<rocksdb::ColumnFamilyDescriptor> families = {
       {rocksdb::kDefaultColumnFamilyName, family_options(buffer_bytes, read_only)},

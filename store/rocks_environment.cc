@@ -13,6 +13,7 @@
 #include <ctime>
 #include <mutex>
 #include <string>
+#include <system_error>
 
 #include "store/file_descriptor.h"
 
@@ -75,6 +76,9 @@ class PrivateFileSystem final : public rocksdb::FileSystemWrapper {
   }
 };
 
+constexpr int tables_a_thread = 16;
+constexpr int opening_threads_max = 16;
+
 constexpr std::size_t log_bytes_max = 1024 * 1024;
 constexpr std::size_t line_bytes_max = 4096;
 
@@ -120,6 +124,17 @@ std::shared_ptr<rocksdb::Logger> rocks_info_log(const std::filesystem::path& dir
   static_cast<void>(std::rename(file.c_str(), (directory / "LOG.old").c_str()));
   return std::make_shared<RocksInfoLog>(FileDescriptor(
       ::open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0600)));
+}
+
+int table_opening_threads(const std::filesystem::path& directory) {
+  int tables = 0;
+  std::error_code failed;  // then RocksDB says what is wrong with the directory
+  for (std::filesystem::directory_iterator each(directory, failed), end; !failed && each != end;
+       each.increment(failed)) {
+    if (each->path().extension() != ".sst") continue;
+    if (++tables == tables_a_thread * opening_threads_max) break;
+  }
+  return std::max(1, tables / tables_a_thread);
 }
 
 }  // namespace signalbox

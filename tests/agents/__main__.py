@@ -4,8 +4,9 @@
     python3 tests/agents --binary build/signalbox --agents build/agents
     python3 tests/agents --agents build/agents --only codex-0.169.0 --scene edits_and_tests
 
-An older claude plays a third of its scenes, others in each run: the newest one plays them all. With --only or
---scene nothing is left out, nor with SIGNALBOX_EVERY_FAULT=1. Exits 1 if a scene doesn't go as it has to.
+The newest claude plays half of its scenes, others in each run, and codex those of its own that this claude
+doesn't play; an older claude plays a third. With --only or --scene nothing is left out, nor with
+SIGNALBOX_EVERY_FAULT=1. Exits 1 if a scene doesn't go as it has to.
 """
 import argparse
 import concurrent.futures
@@ -28,6 +29,7 @@ from stage import Failed, Stage
 
 # The newest claude plays half of all scenes, and a night; the others take turns beside it.
 STAGES_AT_ONCE = 2
+NEWEST_STRIDE = 2
 # An older claude differs in few of its answers.
 OLDER_STRIDE = 3
 
@@ -45,15 +47,21 @@ def parse():
 
 
 def scenes_of(stage, seed):
-    """Returns the scenes of the stage's program: if it is an older one, those whose turn it is with this seed.
+    """Returns the scenes of the stage's program whose turn it is with this seed.
 
     Without a seed it plays all. The night is played by one program, as the last.
     """
     own = scenes.SCENES[stage.agent]
-    if stage.name == programs.NEWEST_CLAUDE:
-        return [*own, night]
-    is_older = programs.PROGRAMS[stage.name][1] == programs.PROGRAMS[programs.NEWEST_CLAUDE][1]
-    return own[seed % OLDER_STRIDE::OLDER_STRIDE] if is_older and seed is not None else own
+    is_newest = stage.name == programs.NEWEST_CLAUDE
+    if seed is None:
+        return [*own, night] if is_newest else own
+    newest = scenes.SCENES[programs.PROGRAMS[programs.NEWEST_CLAUDE][1]]
+    in_turn = newest[seed % NEWEST_STRIDE::NEWEST_STRIDE]
+    if is_newest:
+        return [*in_turn, night]
+    if own is newest:
+        return own[seed % OLDER_STRIDE::OLDER_STRIDE]
+    return [scene for scene in own if scene not in in_turn]
 
 
 def seed_of(options):

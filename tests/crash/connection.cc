@@ -102,8 +102,8 @@ std::optional<std::string> Connection::line(std::chrono::milliseconds at_most) {
   }
 }
 
-std::optional<json::object> Connection::message() {
-  const auto text = line();
+std::optional<json::object> Connection::message(std::chrono::milliseconds at_most) {
+  const auto text = line(at_most);
   if (!text) return std::nullopt;
   json::error_code error;
   json::value value = json::parse(*text, error);
@@ -120,11 +120,12 @@ bool Connection::closed_by_server() {
   return ::recv(file_descriptor_, &byte, 1, 0) <= 0;
 }
 
-std::optional<json::object> Connection::call(std::string_view method, json::object params) {
+std::optional<json::object> Connection::call(std::string_view method, json::object params,
+                                             std::chrono::milliseconds at_most) {
   const std::int64_t id = next_id_++;
   if (!send(request_line(id, method, params))) return std::nullopt;
   for (;;) {
-    auto answer = message();
+    auto answer = message(at_most);
     if (!answer) return std::nullopt;
     const json::value* its_id = answer->if_contains("id");
     if (its_id != nullptr && its_id->is_int64() && its_id->get_int64() == id) return answer;
@@ -134,7 +135,8 @@ std::optional<json::object> Connection::call(std::string_view method, json::obje
 std::optional<json::object> answer_of(const std::filesystem::path& socket, std::string_view method,
                                       json::object params) {
   auto connection = Connection::open(socket);
-  return connection ? connection->call(method, std::move(params)) : std::nullopt;
+  if (!connection) return std::nullopt;
+  return connection->call(method, std::move(params), std::chrono::minutes(2));
 }
 
 std::string request_line(std::int64_t id, std::string_view method, const json::object& params) {

@@ -37,7 +37,7 @@ class Connection {
   // `at_most`.
   std::optional<std::string> line(std::chrono::milliseconds at_most = patience);
   // Returns the next line as JSON; nullopt if there is none or it isn't an object.
-  std::optional<boost::json::object> message();
+  std::optional<boost::json::object> message(std::chrono::milliseconds at_most = patience);
   // Half-closes the connection: nothing more is sent.
   void end_output();
   // Waits until the server closes the connection; returns false if it sends something instead, or
@@ -45,8 +45,9 @@ class Connection {
   bool closed_by_server();
 
   // Sends a request and returns its answer, the next message with its id. Returns nullopt if the
-  // connection is lost before that.
-  std::optional<boost::json::object> call(std::string_view method, boost::json::object params);
+  // connection is lost before that, or if nothing comes for `at_most`.
+  std::optional<boost::json::object> call(std::string_view method, boost::json::object params,
+                                          std::chrono::milliseconds at_most = patience);
 
  private:
   explicit Connection(int file_descriptor) : file_descriptor_(file_descriptor) {}
@@ -61,7 +62,7 @@ class Connection {
 };
 
 // Sends one request over a new connection. Returns nullopt if no server listens or it doesn't
-// answer.
+// answer: within two minutes, since a server may wait for a disk or a database first.
 std::optional<boost::json::object> answer_of(const std::filesystem::path& socket,
                                              std::string_view method, boost::json::object params);
 

@@ -72,8 +72,8 @@ class AuditTest : public CliTest {
       const std::string& path, const std::vector<std::string>& more = {}) const {
     std::vector<std::string> ours{SIGNALBOX_BINARY, "audit",      "verify", path,
                                   "--key",          verifier_key_};
-    std::vector<std::string> theirs{SIGNALBOX_SOURCE_DIR "/tools/verify_export", path, "--key",
-                                    verifier_key_};
+    std::vector<std::string> theirs{SIGNALBOX_PYTHON, SIGNALBOX_SOURCE_DIR "/tools/verify_export",
+                                    path, "--key", verifier_key_};
     ours.insert(ours.end(), more.begin(), more.end());
     theirs.insert(theirs.end(), more.begin(), more.end());
     std::vector<VerifierOutcome> both;

@@ -54,7 +54,7 @@ class BranchRetention : public WithFileRetention<CliTest> {
   [[nodiscard]] fs::path repository() const { return scratch_.path() / "web"; }
   [[nodiscard]] fs::path remote() const { return scratch_.path() / "web.git"; }
   [[nodiscard]] json::object card(const std::string& id) const {
-    return result({"card", "get", id}).at("card").as_object();
+    return rpc("card.get", {{"card_id", id}}).at("card").as_object();
   }
   // Submits a card and blocks until its run has failed and its worktree is gone. Returns the run.
   [[nodiscard]] std::string given_up_run() const {
@@ -100,7 +100,7 @@ TEST_F(BranchRetention, WorkThatWasGivenUpStaysUntilTheAgeThatIsSet) {  // A15
   serve_under("files_branches = \"1s\"\n");
   json::object plan;
   await([&] {
-    plan = result({"loop", "plan"});
+    plan = rpc("loop.plan_files");
     return plan.at("removed_refs").as_array().size() == 3;
   });
   EXPECT_NE(refs_of(remote(), branch), "") << "a plan removes nothing";

@@ -5,6 +5,7 @@
 #include <csignal>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 
+#include "tests/crash/connection.h"
 #include "tests/eventually.h"
 #include "tests/fixtures/connected_socket.h"
 #include "tests/fixtures/file_content.h"
@@ -59,12 +61,19 @@ class CellPeer {
     words.emplace_back("--json");
     return server_.cli(std::move(words));
   }
+  // Returns the answer of a method over the server's socket, a result or an error; nothing if
+  // nobody answers. What a test looks at again and again is asked so: a start of the program takes
+  // far longer.
+  [[nodiscard]] std::optional<boost::json::object> answer(
+      const std::string& method, const boost::json::object& params = {}) const {
+    return test::answer_of(server_.socket(), method, params);
+  }
   // Returns the result of a method, or an empty object if it is refused or nobody answers.
   [[nodiscard]] boost::json::object rpc(const std::string& method,
                                         const boost::json::object& params = {}) const {
-    const Output output = ask({"rpc", method, boost::json::serialize(params)});
-    if (output.exit_code != 0) return {};
-    return boost::json::parse(output.out).at("result").as_object();
+    const auto answered = answer(method, params);
+    if (!answered || !answered->contains("result")) return {};
+    return answered->at("result").as_object();
   }
   [[nodiscard]] std::string role() const {
     const boost::json::object cell = rpc("cell.get");
@@ -169,7 +178,15 @@ class CellTest : public testing::Test {
     return started.contains("run_id") ? std::string(started.at("run_id").as_string()) : "";
   }
   [[nodiscard]] std::string status_of(const std::string& run_id) const {
-    return std::string(result({"run", "get", run_id}).at("run").at("status").as_string());
+    boost::json::object shown;
+    EXPECT_TRUE(eventually([&] {
+      for (const CellPeer* peer : {&a_, &b_}) {
+        shown = peer->rpc("run.get", {{"run_id", run_id}});
+        if (shown.contains("run")) return true;
+      }
+      return false;
+    })) << run_id;
+    return shown.contains("run") ? text_at(shown.at("run").as_object(), "status") : "";
   }
   static std::string text_at(const boost::json::object& object, const char* name) {
     const boost::json::value* const value = object.if_contains(name);

@@ -26,7 +26,8 @@ class CellRedactionTest : public CellTest {
     (void)start_run("another", "another");
     std::uint64_t position = 0;
     EXPECT_TRUE(eventually([&] {
-      const json::object read = result({"rpc", "events.read", R"({"from":1,"limit":1000})"});
+      const json::object read = a_.rpc("events.read", {{"from", 1}, {"limit", 1000}});
+      if (!read.contains("events")) return false;
       for (const json::value& each : read.at("events").as_array()) {
         if (json::serialize(each).find(text_to_erase) == std::string::npos) continue;
         position = each.at("position").to_number<std::uint64_t>();
@@ -271,9 +272,9 @@ class CellKeptRedactionTest : public CellRedactionTest {
   // Returns up to which position the server has dropped records; 0 if none, or if it doesn't
   // answer.
   [[nodiscard]] static std::uint64_t horizon_of(const CellPeer& peer) {
-    const Output output = peer.ask({"rpc", "events.read", R"({"from":1,"limit":1})"});
-    if (output.exit_code == 0 || code_of(output) != "HISTORY_DROPPED") return 0;
-    return error_of(output).at("data").at("details").at("horizon").to_number<std::uint64_t>();
+    const auto answer = peer.answer("events.read", {{"from", 1}, {"limit", 1}});
+    if (!answer || test::error_code_of(*answer) != "HISTORY_DROPPED") return 0;
+    return answer->at("error").at("data").at("details").at("horizon").to_number<std::uint64_t>();
   }
   void drop_at(CellPeer& active) const {
     const std::uint64_t before = horizon_of(active);
@@ -348,11 +349,11 @@ TEST_F(CellKeptRedactionTest, IsFinishedByWhoeverComesBack) {  // K7
   await_position(b_, position);
   EXPECT_EQ(b_.server().stop(), 0);
   drop_at(a_);
-  const std::string later =
-      json::serialize(json::object{{"from", horizon_of(a_) + 1}, {"limit", 1000}});
+  const json::object later{{"from", horizon_of(a_) + 1}, {"limit", 1000}};
   std::thread command([&] { (void)redact_after_drop(a_, position); });
   EXPECT_TRUE(eventually([&] {
-    return a_.ask({"rpc", "events.read", later}).out.find("PayloadRedacted") != std::string::npos;
+    const auto answer = a_.answer("events.read", later);
+    return answer && json::serialize(*answer).find("PayloadRedacted") != std::string::npos;
   }));
   a_.server().kill();
   command.join();

@@ -64,9 +64,9 @@ class CellRetentionTest : public CellTest {
   // Returns up to which position the server has dropped records; 0 if it has dropped none, or
   // doesn't answer.
   [[nodiscard]] static std::uint64_t horizon_of(const CellPeer& peer) {
-    const Output output = peer.ask({"rpc", "events.read", R"({"from":1,"limit":1})"});
-    if (output.exit_code == 0 || code_of(output) != "HISTORY_DROPPED") return 0;
-    return error_of(output).at("data").at("details").at("horizon").to_number<std::uint64_t>();
+    const auto answer = peer.answer("events.read", {{"from", 1}, {"limit", 1}});
+    if (!answer || test::error_code_of(*answer) != "HISTORY_DROPPED") return 0;
+    return answer->at("error").at("data").at("details").at("horizon").to_number<std::uint64_t>();
   }
   static void await_horizon(CellPeer& peer, std::uint64_t horizon) {
     EXPECT_TRUE(eventually([&] { return horizon_of(peer) == horizon; }))
@@ -85,7 +85,8 @@ class CellRetentionTest : public CellTest {
   void expect_verified(const std::string& archive) const {
     for (const std::vector<std::string>& words :
          {std::vector<std::string>{SIGNALBOX_BINARY, "audit", "verify"},
-          std::vector<std::string>{SIGNALBOX_SOURCE_DIR "/tools/verify_export"}}) {
+          std::vector<std::string>{SIGNALBOX_PYTHON,
+                                   SIGNALBOX_SOURCE_DIR "/tools/verify_export"}}) {
       std::vector<std::string> all = words;
       all.insert(all.end(), {archive, "--key", verifier_key_});
       const Output verified = run_process(all);

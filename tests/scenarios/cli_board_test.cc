@@ -59,7 +59,7 @@ TEST_F(CliBoard, ACardIsSubmittedShownBlockedAndUnblocked) {  // H1
   EXPECT_EQ(server_.cli({"card", "unblock", id}).out, "backlog\n");
   // After an unblock by hand, the heartbeat starts the card at once.
   await([&] {
-    return text(result({"card", "get", id}).at("card").as_object(), "status") == "running";
+    return text(rpc("card.get", {{"card_id", id}}).at("card").as_object(), "status") == "running";
   });
   const Output why_run = server_.cli({"card", "why", id});
   EXPECT_NE(why_run.out.find("no_worker"), std::string::npos) << why_run.out;
@@ -78,7 +78,7 @@ TEST_F(CliBoard, ACardsPriorityIsSet) {  // O2
 TEST_F(CliBoard, OneSpanLeadsFromTheStartOfACardToTheEndOfItsRun) {  // A11
   const std::string id = submit("Fix the login");
   EXPECT_EQ(server_.cli({"loop", "trigger", "heartbeat"}).exit_code, 0);
-  const auto card = [&] { return result({"card", "get", id}).at("card").as_object(); };
+  const auto card = [&] { return rpc("card.get", {{"card_id", id}}).at("card").as_object(); };
   await([&] { return text(card(), "status") == "running"; });
   const std::string run_id = text(card(), "run_id");
   EXPECT_EQ(complete(run_id, "plan", claim(run_id), "failed").exit_code, 0);
@@ -329,7 +329,7 @@ class CardRunTest : public CliTest {
   [[nodiscard]] std::string run_of_new_card(const std::string& title, std::size_t starts) const {
     const std::string id = text(result({"card", "submit", title, "--project", "web"}), "card_id");
     await([&] { return content_of(scratch_.path() / "started").size() == starts; });
-    return text(result({"card", "get", id}).at("card").as_object(), "run_id");
+    return text(rpc("card.get", {{"card_id", id}}).at("card").as_object(), "run_id");
   }
   [[nodiscard]] std::filesystem::path worktree_of(const std::string& run_id) const {
     return server_.data() / "runs" / run_id / "workspace";

@@ -11,9 +11,11 @@
 #include <boost/json/serialize.hpp>
 #include <boost/json/value.hpp>
 
+#include "tests/crash/connection.h"
 #include "tests/eventually.h"
 #include "tests/fixtures/file_content.h"
 #include "tests/scenarios/real_server.h"
+#include "tools/commands/pipeline_file.h"
 
 namespace signalbox {
 
@@ -64,14 +66,22 @@ class CliTest : public testing::Test {
   }
 
   // Starts a run of the fixture's pipeline. Returns its id.
-  std::string start_run(const std::string& goal) const {
-    return text(result({"run", "start", goal, "--pipeline", pipeline()}), "run_id");
+  std::string start_run(const std::string& goal) const { return start_run_in(pipeline(), goal); }
+  // Starts a run of the pipeline in this file. Returns its id.
+  std::string start_run_in(const std::string& file, const std::string& goal) const {
+    const auto tables = pipeline_tables(file);
+    if (!tables) {
+      ADD_FAILURE() << boost::json::serialize(tables.error().error);
+      return {};
+    }
+    return text(rpc("run.start", {{"goal", goal}, {"pipeline", *tables}}), "run_id");
   }
   // Starts a run of the pipeline with this text, with more options of `run start`. Returns its id.
   std::string start_run_of(const std::string& toml, const std::string& goal,
                            const std::vector<std::string>& more = {}) const {
     const std::string file = (scratch_.path() / "pipeline.toml").string();
     write_text(file, toml);
+    if (more.empty()) return start_run_in(file, goal);
     std::vector<std::string> words = {"run", "start", goal, "--pipeline", file};
     words.insert(words.end(), more.begin(), more.end());
     return text(result(std::move(words)), "run_id");
@@ -79,7 +89,7 @@ class CliTest : public testing::Test {
 
   // Claims the run's station. Returns its token.
   std::string claim(const std::string& run_id) const {
-    const auto claimed = result({"station", "claim", "--worker", "w", "--run", run_id});
+    const auto claimed = rpc("station.claim", {{"worker", "w"}, {"run_id", run_id}});
     return boost::json::serialize(claimed.at("claim").as_object().at("token"));
   }
 
@@ -90,7 +100,7 @@ class CliTest : public testing::Test {
   }
 
   [[nodiscard]] boost::json::object run(const std::string& run_id) const {
-    return result({"run", "get", run_id}).at("run").as_object();
+    return rpc("run.get", {{"run_id", run_id}}).at("run").as_object();
   }
   // Returns the run's events of one type, oldest first.
   [[nodiscard]] boost::json::array events(const std::string& run_id,
@@ -106,10 +116,10 @@ class CliTest : public testing::Test {
         .at("events")
         .as_array();
   }
-  // Calls a method, which has to succeed. Returns its result.
-  [[nodiscard]] boost::json::object rpc(const std::string& method,
-                                        const boost::json::object& params) const {
-    return result({"rpc", method, boost::json::serialize(params)});
+  // Calls a method over the server's socket, which has to succeed. Returns its result. What a test
+  // looks at again and again is asked so: a start of the program takes far longer than the answer.
+  boost::json::object rpc(const std::string& method, const boost::json::object& params = {}) const {
+    return test::result_of(test::answer_of(server_.socket(), method, params));
   }
   // Returns the error code of a command that was run with --json and refused.
   static std::string code_of(const Output& output) {

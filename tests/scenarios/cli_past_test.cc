@@ -99,10 +99,10 @@ TEST_F(PastCliTest, LocksProjectsCardsTheBoardAndPlansAreAsTheyWere) {  // R2
   const auto look = [&] {
     Seen seen;
     do {
-      seen.position = json::serialize(result({"status"}).at("position"));
+      seen.position = json::serialize(rpc("server.status").at("position"));
       seen.answers.clear();
       for (const Query& query : queries) seen.answers.push_back(ask(query));
-    } while (json::serialize(result({"status"}).at("position")) != seen.position);
+    } while (json::serialize(rpc("server.status").at("position")) != seen.position);
     history.push_back(std::move(seen));
   };
 
@@ -286,7 +286,8 @@ TEST_F(PastCliTest, ReplayAgainstAnotherProgramFindsWhereTheyPart) {  // R3
       result({"replay", "--verify", "--digest-every", "3", "--against", SIGNALBOX_BINARY});
   EXPECT_GE(same.at("digests_compared").to_number<int>(), 4);
   const std::string other = (scratch_.path() / "other").string();
-  std::ofstream(other) << "#!/usr/bin/env python3\n"
+  std::ofstream(other) << "#!" SIGNALBOX_PYTHON
+                          "\n"
                           "import json, subprocess, sys\n"
                           "ended = subprocess.run(['" SIGNALBOX_BINARY
                           "'] + sys.argv[1:], capture_output=True)\n"

@@ -236,8 +236,8 @@ TEST(Completion, GivesUpSoonWithoutAWord) {  // O6
       "offers = subprocess.run(sys.argv[2:], capture_output=True, timeout=60)\n"
       "print(offers)\n";
   const Output output =
-      run_process({"python3", "-c", script, socket, SIGNALBOX_BINARY, "completion-offers", "5",
-                   "signalbox", "--socket", socket, "run", "get"});
+      run_process({SIGNALBOX_PYTHON, "-c", script, socket, SIGNALBOX_BINARY, "completion-offers",
+                   "5", "signalbox", "--socket", socket, "run", "get"});
   EXPECT_EQ(output.exit_code, 0) << output.err;
   EXPECT_NE(output.out.find("returncode=0"), std::string::npos) << output.out;
   EXPECT_NE(output.out.find("stdout=b'', stderr=b''"), std::string::npos) << output.out;

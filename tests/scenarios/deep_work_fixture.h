@@ -30,6 +30,10 @@ class DeepWorkTest : public LockCliTest {
                               << "heartbeat_timeout = \"30s\"\n[station.retry]\n"
                               << retry << "\n[station.deep_work]\n"
                               << work << "\n";
+    if (options.empty()) {
+      started_.push_back(start_run_in(pipeline(), "make it so"));
+      return started_.back();
+    }
     std::vector<std::string> words = {"run", "start", "make it so", "--pipeline", pipeline()};
     words.insert(words.end(), options.begin(), options.end());
     started_.push_back(text(result(words), "run_id"));
@@ -56,7 +60,7 @@ class DeepWorkTest : public LockCliTest {
   }
 
   [[nodiscard]] std::string status_of(const std::string& run_id) const {
-    return text(result({"run", "get", run_id}).at("run").as_object(), "status");
+    return text(run(run_id), "status");
   }
   [[nodiscard]] static bool is_terminal(const std::string& status) {
     return status == "succeeded" || status == "failed" || status == "canceled";
@@ -74,7 +78,7 @@ class DeepWorkTest : public LockCliTest {
 
   [[nodiscard]] std::vector<boost::json::object> events_of(const std::string& run_id) const {
     std::vector<boost::json::object> events;
-    const auto page = result({"events", "--run", run_id, "--limit", "1000"});
+    const auto page = rpc("events.read", {{"run_id", run_id}, {"limit", 1000}});
     for (const auto& each : page.at("events").as_array()) events.push_back(each.as_object());
     return events;
   }

@@ -102,7 +102,7 @@ TEST_F(DeepWorkTest, OutsideWorkersExploreAndPlan) {  // D1
                                      phase("step", "echo $SIGNALBOX_STEP_ID >> $DIR/done"));
   std::string token;
   ASSERT_TRUE(eventually([&] {
-    const auto plans = result({"plan", "list", "--waiting-for", "explore"}).at("plans").as_array();
+    const auto plans = rpc("plan.list", {{"waiting_for", "explore"}}).at("plans").as_array();
     if (plans.empty()) return false;
     token = token_of(plans.front().as_object());
     return true;

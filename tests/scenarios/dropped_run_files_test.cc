@@ -140,7 +140,7 @@ TEST_F(DroppedRunFilesTest, BranchesOfUnknownRunsStayAtTheRemote) {  // A15
   run_git(repository(), {"update-ref", rescue, "HEAD"});
   server_.start();
   await([&] {
-    result({"loop", "trigger", "file_retention"});
+    rpc("loop.trigger", {{"loop", "file_retention"}});
     await([&] { return is_idle(); });
     return git(repository(), {"for-each-ref", rescue}).output.empty();
   });

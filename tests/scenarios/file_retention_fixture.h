@@ -18,6 +18,7 @@ class WithFileRetention : public Base {
   using Base::await;
   using Base::Base;
   using Base::result;
+  using Base::rpc;
   using Base::server_;
   using Base::text;
 
@@ -30,10 +31,10 @@ class WithFileRetention : public Base {
   }
 
   [[nodiscard]] boost::json::object status() const {
-    return result({"status"}).at("file_retention").as_object();
+    return rpc("server.status").at("file_retention").as_object();
   }
   [[nodiscard]] bool is_idle() const {
-    const boost::json::object loops = result({"loop", "list"});
+    const boost::json::object loops = rpc("loop.list");
     for (const boost::json::value& each : loops.at("loops").as_array()) {
       if (each.at("loop") == "file_retention") return each.at("tick").as_object().empty();
     }
@@ -41,7 +42,7 @@ class WithFileRetention : public Base {
   }
   // Triggers a round and blocks until it has ended.
   void round() const {
-    result({"loop", "trigger", "file_retention"});
+    rpc("loop.trigger", {{"loop", "file_retention"}});
     await([&] { return is_idle(); });
   }
   // Triggers rounds until `path` is gone, which takes as long as the run is too young.

@@ -264,7 +264,7 @@ TEST_F(FileRetentionTest, ThePlanRemovesNothing) {  // A15
   serve_under_a_second();
   json::object plan;
   await([&] {
-    plan = result({"loop", "plan"});
+    plan = rpc("loop.plan_files");
     return plan.at("runs").as_array().size() == 3;
   });
   // Of the run with work only the job directories would go, and of the clean one all of it.
@@ -341,7 +341,7 @@ TEST_F(FileRetentionTest, KilledAnywhereTheNextRoundFinishes) {  // A15
     SCOPED_TRACE(removal);
     const std::string run_id = ended_run(job_pipeline);
     serve_under_a_second();
-    await([&] { return result({"loop", "plan"}).at("runs").as_array().size() == 1; });
+    await([&] { return rpc("loop.plan_files").at("runs").as_array().size() == 1; });
     const pid_t tracer = hold_calls(server_.pid(), "unlinkat",
                                     "signal=KILL:when=" + std::to_string(removal), scratch_.path());
     (void)server_.cli({"loop", "trigger", "file_retention"});

@@ -129,7 +129,8 @@ TEST_F(KeptRedactionTest, AnArchiveFromBeforeARedactionIsRefusedBesideALaterOne)
     std::vector<Output> both;
     for (std::vector<std::string> words :
          {std::vector<std::string>{SIGNALBOX_BINARY, "audit", "verify"},
-          std::vector<std::string>{SIGNALBOX_SOURCE_DIR "/tools/verify_export"}}) {
+          std::vector<std::string>{SIGNALBOX_PYTHON,
+                                   SIGNALBOX_SOURCE_DIR "/tools/verify_export"}}) {
       words.insert(words.end(), paths.begin(), paths.end());
       words.insert(words.end(), {"--key", verifier_key_});
       both.push_back(run_process(words, {}));

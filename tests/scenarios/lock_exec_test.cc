@@ -73,7 +73,7 @@ TEST_F(LockCliTest, ExecDoesntRunBesideAnotherOfTheSameName) {  // L2, L7
   EXPECT_EQ(exec({"--owner", "ci", "-E", "99"}, {"true"}).exit_code, 99);
   const auto second = start_exec("second", {"--owner", "ci", "--wait-ms", "60000"},
                                  {"sh", "-c", "echo second >> '" + path_of("order") + "'"});
-  ASSERT_TRUE(eventually([this] { return result({"lock", "get", "deploy"}).at("waiting") == 1; }));
+  ASSERT_TRUE(eventually([this] { return waiters() == 1; }));
   go();
   EXPECT_EQ(first->wait(), 0);
   EXPECT_EQ(second->wait(), 0);
@@ -95,9 +95,7 @@ TEST_F(LockCliTest, ExecWaitsItsTurn) {
     const std::string name = std::to_string(number);
     waiting.push_back(
         start_exec("waits-" + name, {"--wait-ms", "60000"}, {"sh", "-c", order, name}));
-    ASSERT_TRUE(eventually([&] {
-      return result({"lock", "get", "deploy"}).at("waiting") == number + 1;
-    }));
+    ASSERT_TRUE(eventually([&] { return waiters() == number + 1; }));
   }
   // A killed waiter loses its place in the queue.
   waiting[1]->send(SIGKILL);

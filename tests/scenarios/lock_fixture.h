@@ -75,10 +75,14 @@ class LockCliTest : public CliTest {
 
   // Returns the owner of the lock, or "" if it is free.
   [[nodiscard]] std::string holder(const std::string& key = "deploy") const {
-    const auto state = result({"lock", "get", key});
+    const auto state = rpc("lock.get", {{"key", key}});
     if (!state.at("lock").is_object()) return {};
     const auto& lock = state.at("lock").get_object();
     return lock.at("status") == "held" ? text(lock, "owner") : std::string();
+  }
+  // Returns how many wait for the lock "deploy".
+  [[nodiscard]] std::int64_t waiters() const {
+    return rpc("lock.get", {{"key", "deploy"}}).at("waiting").to_number<std::int64_t>();
   }
   [[nodiscard]] std::string token_of(const boost::json::object& granted) const {
     return boost::json::serialize(granted.at("token"));
@@ -86,7 +90,7 @@ class LockCliTest : public CliTest {
   // Returns the types of all events of the lock "deploy", in order.
   [[nodiscard]] std::vector<std::string> events_of_lock() const {
     std::vector<std::string> types;
-    const auto page = result({"events", "--limit", "1000"});
+    const auto page = rpc("events.read", {{"limit", 1000}});
     for (const auto& each : page.at("events").as_array()) {
       if (each.at("stream") == "lock/deploy") types.emplace_back(each.at("type").as_string());
     }

@@ -122,7 +122,7 @@ TEST_F(LockCliTest, AStationThatLosesItsLockFailsAndIsStaleFromThenOn) {  // L8
           .as_object();
   const std::string token = token_of(claim);
   const auto attempt = [&] {
-    return result({"run", "get", run}).at("run").at("stations").at(0).at("attempts").at(0);
+    return rpc("run.get", {{"run_id", run}}).at("run").at("stations").at(0).at("attempts").at(0);
   };
   ASSERT_TRUE(eventually([&] { return attempt().at("status") != "running"; }));
   EXPECT_EQ(attempt().at("error").at("code"), "LOCK_LOST");

@@ -58,7 +58,7 @@ class MergeRun : public RepositoryTest {
   }
   json::object end_of(const std::string& run_id) const {
     (void)server_.cli({"run", "watch", run_id});
-    return result({"run", "get", run_id}).at("run").as_object();
+    return run(run_id);
   }
   static json::object last_attempt(const json::object& run) {
     const json::array& stations = run.at("stations").as_array();

@@ -41,10 +41,10 @@ class PastCliTest : public CliTest {
   void keep() {
     Moment moment;
     do {
-      moment.position = boost::json::serialize(result({"status"}).at("position"));
+      moment.position = boost::json::serialize(rpc("server.status").at("position"));
       moment.answers.clear();
       for (const auto& query : queries()) moment.answers.push_back(server_.cli(query).out);
-    } while (boost::json::serialize(result({"status"}).at("position")) != moment.position);
+    } while (boost::json::serialize(rpc("server.status").at("position")) != moment.position);
     moments_.push_back(std::move(moment));
   }
   [[nodiscard]] std::vector<std::vector<std::string>> queries() const {

@@ -67,7 +67,7 @@ class ReloadTest : public CliTest {
     ASSERT_EQ(::kill(server_.pid(), SIGHUP), 0);
     await([&] { return answers() > before; });
   }
-  [[nodiscard]] json::object status() const { return result({"status"}); }
+  [[nodiscard]] json::object status() const { return rpc("server.status"); }
   [[nodiscard]] double metric(const std::string& name) const {
     std::istringstream lines(text(rpc("server.metrics", {}), "text"));
     for (std::string line; std::getline(lines, line);) {

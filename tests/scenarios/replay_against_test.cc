@@ -45,7 +45,8 @@ class ReplayAgainstTest : public CliTest {
 
   // A script that answers with the real result, changed by a line of Python.
   static std::string changed(const std::string& line) {
-    return "exec python3 - \"$@\" <<'END'\n"
+    return "exec '" SIGNALBOX_PYTHON
+           "' - \"$@\" <<'END'\n"
            "import json, subprocess, sys\n"
            "ended = subprocess.run(['" SIGNALBOX_BINARY
            "'] + sys.argv[1:], capture_output=True)\n"

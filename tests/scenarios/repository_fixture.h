@@ -71,7 +71,7 @@ class CardTestOfRepository : public RepositoryTest {
     return text(result({"card", "submit", title, "--project", "site"}), "card_id");
   }
   [[nodiscard]] boost::json::object card(const std::string& id) const {
-    return result({"card", "get", id}).at("card").as_object();
+    return rpc("card.get", {{"card_id", id}}).at("card").as_object();
   }
   void unblock(const std::string& id) const {
     EXPECT_EQ(paste("signalbox card unblock " + id).exit_code, 0);

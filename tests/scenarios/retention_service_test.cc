@@ -211,8 +211,8 @@ TEST_F(ServedRetentionTest, ItsStateIsThatOfARestart) {
   pass_a_second();
   trigger_and_await();
   // The rows of dropped runs go in the moments after the drop.
-  await([&] { return result({"run", "list"}).at("runs").as_array().size() == 1; });
-  const json::value runs = result({"run", "list"}).at("runs");
+  await([&] { return rpc("run.list").at("runs").as_array().size() == 1; });
+  const json::value runs = rpc("run.list").at("runs");
   const json::object live = result({"status"});
   const json::object folded =
       result({"replay", "--verify", "--to", json::serialize(live.at("position"))});
@@ -221,8 +221,8 @@ TEST_F(ServedRetentionTest, ItsStateIsThatOfARestart) {
   fs::remove_all(server_.data() / "projections");
   server_.start();
   await([&] {
-    const Output listed = server_.cli({"run", "list", "--json"});
-    return listed.exit_code == 0 && one_object(listed).at("result").as_object().at("runs") == runs;
+    const auto listed = test::answer_of(server_.socket(), "run.list", {});
+    return listed && listed->contains("result") && listed->at("result").at("runs") == runs;
   });
   EXPECT_EQ(text(run(open), "status"), "queued");
 }

@@ -139,21 +139,21 @@ TEST_F(ServedRetentionTest, KilledAtAnyMomentTheNextStartIsWhole) {
     SCOPED_TRACE(moment);
     acknowledged.push_back(start_run("acknowledged " + std::to_string(moment)));
     const std::size_t before = count("HistoryDropped");
-    const std::string tail = std::to_string(number(result({"status"}), "durable_position"));
+    const std::string tail = std::to_string(number(rpc("server.status"), "durable_position"));
     if (moment % 4 == 3) {  // certainly while the archive is written
       const pid_t tracer = hold("syncfs", "signal=KILL");
-      result({"loop", "trigger", "retention"});
+      rpc("loop.trigger", {{"loop", "retention"}});
       await([&] { return !server_.running(); });
       wait_for_exit(tracer);
     } else {
-      result({"loop", "trigger", "retention"});
+      rpc("loop.trigger", {{"loop", "retention"}});
       std::this_thread::sleep_for(std::chrono::milliseconds(moment * moment));
     }
     server_.kill();
     server_.start();
     const std::size_t after = count("HistoryDropped");
     (after > before ? dropped : undone) += 1;
-    const json::object loops = result({"loop", "list"});
+    const json::object loops = rpc("loop.list");
     for (const json::value& each : loops.at("loops").as_array()) {
       EXPECT_TRUE(each.at("loop") != "retention" || each.at("tick").as_object().empty())
           << json::serialize(each);

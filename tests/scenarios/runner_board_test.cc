@@ -76,7 +76,7 @@ class CardsAtRunners : public CardTestOfRepository {
     return scratch_.path() / (name + "-clone");
   }
   [[nodiscard]] std::string id_of(const std::string& name) const {
-    const json::object listed = result({"runner", "list"});
+    const json::object listed = rpc("runner.list");
     for (const json::value& each : listed.at("runners").as_array()) {
       const std::string id(each.at("runner").as_string());
       if (id.starts_with("runner:" + name + "-")) return id;

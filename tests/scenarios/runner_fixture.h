@@ -82,7 +82,7 @@ class RunnerTest : public CliTest {
   // Returns the id of the runner that is called so and in this state; else "".
   [[nodiscard]] std::string id_of(const std::string& name,
                                   const std::string& state = "connected") const {
-    const boost::json::object listed = result({"runner", "list"});
+    const boost::json::object listed = rpc("runner.list");
     for (const boost::json::value& each : listed.at("runners").as_array()) {
       const std::string id(each.at("runner").as_string());
       if (id.starts_with("runner:" + name + "-") && each.at("state").as_string() == state)
@@ -100,8 +100,7 @@ class RunnerTest : public CliTest {
                          "]\n[[station]]\nname = \"a\"\nexecutor = \"process\"\n"
                          "cancel_grace = \"200ms\"\ncommand = [\"sh\", \"-c\", '''D=\"" +
                          scratch_.path().string() + "\"; " + script + "''']\n" + more);
-    return std::string(
-        result({"run", "start", "work", "--pipeline", file}).at("run_id").as_string());
+    return start_run_in(file, "work");
   }
   // A script that notes its attempt, and waits for let_go().
   static std::string counted() {
@@ -117,7 +116,7 @@ class RunnerTest : public CliTest {
   }
 
   [[nodiscard]] boost::json::object detail(const std::string& id) const {
-    return result({"run", "get", id});
+    return rpc("run.get", {{"run_id", id}});
   }
   [[nodiscard]] std::string status(const std::string& id) const {
     return std::string(detail(id).at("run").at("status").as_string());

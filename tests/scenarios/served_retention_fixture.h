@@ -34,14 +34,14 @@ class ServedRetentionTest : public RetentionTest {
 
   // Returns the incarnation, or 0 if the server can't be reached.
   [[nodiscard]] std::int64_t incarnation() const {
-    const Output output = server_.cli({"status", "--json"});
-    return output.exit_code == 0
-               ? number(one_object(output).at("result").as_object(), "incarnation")
+    const auto answer = test::answer_of(server_.socket(), "server.status", {});
+    return answer && answer->contains("result")
+               ? number(answer->at("result").as_object(), "incarnation")
                : 0;
   }
   // Returns whether a tick of the retention is under way.
   [[nodiscard]] bool is_retaining() const {
-    const boost::json::object loops = result({"loop", "list"});
+    const boost::json::object loops = rpc("loop.list");
     for (const boost::json::value& each : loops.at("loops").as_array()) {
       if (each.at("loop") == "retention") return !each.at("tick").as_object().empty();
     }
@@ -55,19 +55,18 @@ class ServedRetentionTest : public RetentionTest {
     EXPECT_EQ(incarnation(), before);
   }
   [[nodiscard]] boost::json::object last() const {
-    const boost::json::value report = result({"status"}).at("retention").at("last");
+    const boost::json::value report = rpc("server.status").at("retention").at("last");
     return report.is_object() ? report.as_object() : boost::json::object{};
   }
   [[nodiscard]] boost::json::array of_type(const std::string& type) const {
-    const boost::json::object params{{"types", boost::json::array{type}}, {"limit", 1000}};
-    return result({"rpc", "events.read", boost::json::serialize(params)}).at("events").as_array();
+    return all_events(type);
   }
   [[nodiscard]] std::size_t count(const std::string& type) const { return of_type(type).size(); }
   [[nodiscard]] boost::json::array retention_ticks() const {
     return result({"tick", "list", "--loop", "retention"}).at("rows").as_array();
   }
   [[nodiscard]] std::string metric(const std::string& name) const {
-    std::istringstream lines(text(result({"rpc", "server.metrics"}), "text"));
+    std::istringstream lines(text(rpc("server.metrics"), "text"));
     for (std::string line; std::getline(lines, line);) {
       if (line.starts_with(name + " ")) return line.substr(name.size() + 1);
     }

@@ -80,7 +80,7 @@ TEST_F(ServerLogTest, TheJournalHasTheFields) {
   configure("log_format = \"journal\"\n");
   const auto entries_file = scratch_.path() / "entries";
   const pid_t listener =
-      spawn_process({"unshare", "--map-root-user", "--mount", "python3",
+      spawn_process({"unshare", "--map-root-user", "--mount", SIGNALBOX_PYTHON,
                      std::string(SIGNALBOX_SOURCE_DIR) + "/tests/scenarios/journal_listener.py",
                      SIGNALBOX_BINARY, "serve", "--data", server_.data().string()},
                     entries_file, scratch_.path() / "errors");

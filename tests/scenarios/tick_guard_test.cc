@@ -28,7 +28,7 @@ class TickScenario : public CliTest {
   json::array events_of(const std::string& type) const {
     json::array found;
     EXPECT_TRUE(eventually([&] {
-      found = result({"events", "--type", type}).at("events").as_array();
+      found = all_events(type);
       return !found.empty();
     })) << type;
     return found;
