@@ -18,11 +18,11 @@
 namespace signalbox {
 namespace {
 
-constexpr int failovers_of_a_kind = 5;
+constexpr int failovers_of_a_kind = 15;
 
-int failovers() {
+int failovers(int usual = failovers_of_a_kind) {
   const char* const asked = std::getenv("SIGNALBOX_FAILOVERS");
-  return asked != nullptr ? std::atoi(asked) : failovers_of_a_kind;
+  return asked != nullptr ? std::atoi(asked) : usual;
 }
 
 class CellFailover : public CellTest {
@@ -194,7 +194,7 @@ TEST_F(CellFailover, OfDatabases) {
 
 // The server that takes commands and the database that has its log, at the same moment.
 TEST_F(CellFailover, OfBoth) {
-  for (int round = 0; round < failovers(); ++round) {
+  for (int round = 0; round < failovers(5); ++round) {
     await_progress();
     const auto [active, standby] = roles();
     await_role(*standby, "standby");
@@ -239,7 +239,7 @@ class CellPartition : public CellFailover {
 // The server that takes commands is cut off from its log and from nobody else. What it had sent
 // arrives when another one has the cell.
 TEST_F(CellPartition, OfServers) {
-  for (int round = 0; round < failovers(); ++round) {
+  for (int round = 0; round < failovers(5); ++round) {
     await_progress();
     const auto [active, standby] = roles();
     await_role(*standby, "standby");
