@@ -264,8 +264,7 @@ class Server {
   RemoveAtRunner removal_at_runner();
   // Gives up the worktrees of ended runs at runners that were evicted.
   void abandon_worktrees();
-  // Returns the repositories of the board. Other machines are those of the cell's other servers, or
-  // of a log that was copied.
+  // Other machines are those of the cell's other servers, or of a log that was copied.
   std::shared_ptr<BoardFiles> board_files();
   // Records what operators had decided about runners when only this server kept that, and removes
   // the file. Only the writer of the log may, in a cell whose level has such events: a standby does
@@ -275,9 +274,7 @@ class Server {
   bool undo_former_decision(const std::string& runner, bool evicted);
   // Returns why the service can't do without them, and what to do, if they can't be read.
   [[nodiscard]] std::string without_former_decisions() const;
-  [[nodiscard]] std::filesystem::path former_decisions_file() const {
-    return config_.data / "runners.json";
-  }
+  [[nodiscard]] std::filesystem::path former_decisions_file() const;
 
   // What follows is in server_rewriting.cc.
   std::unique_ptr<RetentionLoop> retention_loop(const StageRetention& stage);
@@ -366,8 +363,7 @@ class Server {
   ServiceMetrics metrics_;
   PastWorlds past_worlds_;
   Api api_;
-  UntoldUsage untold_usage_{
-      api_, [this](const Job& job, const std::string& why) { note_unrecorded(job, why); }};
+  UntoldUsage untold_usage_{api_, std::bind_front(&Server::note_unrecorded, this)};
   Dispatcher dispatcher_;
   Listener listener_;
   boost::asio::signal_set signals_;

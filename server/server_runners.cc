@@ -71,6 +71,10 @@ std::string Server::without_former_decisions() const {
                 "from it");
 }
 
+std::filesystem::path Server::former_decisions_file() const {
+  return config_.data / "runners.json";
+}
+
 void Server::take_former_decisions() {
   if (!former_decisions_ || !*former_decisions_) return;
   // They hold at this server meanwhile.
