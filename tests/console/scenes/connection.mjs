@@ -1,4 +1,5 @@
 // What the page shows is what the log has, whatever happens to the connection.
+import fs from 'node:fs';
 import { Load } from '../load.mjs';
 import { eventually } from '../service.mjs';
 import { check, hadNoComplaint } from '../stage.mjs';
@@ -184,4 +185,25 @@ export async function output_of_50_megabytes(stage) {  // C3
   const found = await page.evaluate(() => ({ hacked: 'hacked' in window, elements: document.querySelectorAll('.output :is(img, script)').length, turned: document.querySelector('.output').innerText.includes('\u202e') }));
   check(!found.hacked && found.elements === 0 && !found.turned, JSON.stringify(found));
   hadNoComplaint(page);
+}
+
+/** A run over a crash has it as a line, and says in its folded gap what it waited for. */
+export async function a_run_over_a_crash(stage) {  // C1
+  const { service } = stage;
+  const ready = `${service.data}.ready`;
+  const id = await service.startRun('survives a crash', [['build', `while [ ! -e '${ready}' ]; do sleep 0.1; done`], ['review']]);
+  await service.runIs(id, 'running');
+  await service.kill();
+  await service.start();
+  fs.writeFileSync(ready, '');
+  await eventually(async () => (await service.run(id)).waiting_for === 'approval', 'the question');
+  const page = await stage.open(`?page=run&id=${id}`, { hasAxe: true });
+  const panel = page.getByRole('tabpanel', { name: 'Overview' });
+  await panel.getByText('1 crash').waitFor();
+  check((await panel.locator('.fall-track').first().evaluate((track) => getComputedStyle(track).backgroundImage)).includes('linear-gradient'), 'the crash is no line through the run');
+  // While it waits the gap grows, until it is worth folding.
+  await panel.getByText(/^⟨approval \d/).waitFor();
+  check(await panel.locator('.fall-gap[title^="waited for approval for"]').count() > 0, 'the gap doesn’t say what was waited for');
+  const found = await stage.violations(page);
+  check(found.length === 0, found.join('; '));
 }
