@@ -2,6 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
+import { Load } from '../load.mjs';
 import { allPages, fillLog, repository } from '../night.mjs';
 import { eventually } from '../service.mjs';
 import { check, hadNoComplaint } from '../stage.mjs';
@@ -139,6 +140,23 @@ export async function long_lists(stage) {
     return page.getByText('the newest of all').isVisible();
   }, 'the newest run at the begin of the list');
   await page.getByRole('heading', { name: `Runs ${runs + 1}`, exact: true }).waitFor();  // none is there twice, or missing
+  hadNoComplaint(page);
+}
+
+/** Of a run with very many events the page has the first, and a way to all others. */
+export async function more_events_than_a_run_shows(stage) {
+  const { service } = stage;
+  const id = await service.startRun('paused again and again', [['review']]);
+  const load = await Load.connect(service);
+  await load.fill(700, id);
+  load.end();
+  const page = await stage.open(`?page=run&id=${id}&tab=events`);
+  await page.getByText('The first 500 events').getByRole('link', { name: 'those that follow' }).click();
+  await page.getByRole('heading', { name: 'Events' }).waitFor();
+  await page.locator('.events li').nth(50).waitFor();
+  check(new URL(page.url()).searchParams.get('stream') === `run/${id}`, `they are of ${page.url()}`);
+  const { events } = await service.call('events.read', { stream: `run/${id}`, limit: 501 });
+  await page.locator('.events .id').getByText(`#${events[500].position}`, { exact: true }).waitFor();
   hadNoComplaint(page);
 }
 
