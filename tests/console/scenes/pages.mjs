@@ -198,6 +198,15 @@ export async function a_part_of_the_night(stage) {
   // Nobody waits and nobody works any more; the greatest numbers of the hour are there.
   await page.locator('.night-charts').getByText('attempts at work at most 1, now 0').waitFor();
   await page.locator('.night-charts canvas').waitFor();
+  // In the evening the system becomes dark under the page, and what is drawn with it.
+  const isDrawnWith = (colour) => page.locator('.night-charts canvas').first().evaluate((canvas, wanted) => {
+    const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+    return data.some((_, at) => at % 4 === 0 && wanted.every((value, part) => data[at + part] === value));
+  }, colour);
+  for (const [colorScheme, busy] of [['dark', [127, 176, 245]], ['light', [31, 95, 191]]]) {
+    await page.emulateMedia({ colorScheme });
+    await eventually(() => isDrawnWith(busy), `a ${colorScheme} chart`);
+  }
   const track = page.locator('.timeline .fall-track').first();
   const { width } = await track.boundingBox();
   // The pointer waits until the rows stand still.
