@@ -7,6 +7,7 @@ import { useQuery } from '../core/query.js';
 import { change } from '../core/route.js';
 import { clockText } from '../core/time_text.js';
 import { useSignal } from '../core/use_signal.js';
+import { Choice } from '../parts/choice.js';
 import { Answer } from '../parts/notice.js';
 import { reportSentence } from '../parts/report_sentence.js';
 import { Rows } from '../parts/rows.js';
@@ -29,17 +30,11 @@ function Report({ since }) {
     <${NightCharts} report=${report} />`}<//>`;
 }
 
-/** @param {{name: string, values: string[], chosen: string}} props */
-function Choice({ name, values, chosen }) {
-  return html`<span class="choice" role="group" aria-label=${name}>${values.map((value) => html`<button class="chip" key=${value} aria-pressed=${value === chosen ? 'true' : 'false'}
-    onClick=${() => change({ ...(name === 'since' ? { from: undefined, to: undefined } : {}), [name]: value })}>${value}</button>`)}</span>`;
-}
-
 /** @param {{params: Record<string, string>}} props */
 export function Night({ params: { since = '12h', group = 'run', from = '', to = '' } }) {
   const before = useSignal(lastVisit);
   return html`<div class="page night filled"><div class="head"><h1>Night</h1></div>
-    <div class="filters"><${Choice} name="since" values=${PERIODS} chosen=${since} />${before && html`<button class="chip" aria-pressed=${since === before ? 'true' : 'false'} title=${clockText(before)}
+    <div class="filters"><${Choice} name="since" values=${PERIODS} chosen=${since} others=${{ from: undefined, to: undefined }} />${before && html`<button class="chip" aria-pressed=${since === before ? 'true' : 'false'} title=${clockText(before)}
         onClick=${() => change({ from: undefined, to: undefined, since: before })}>since you were here last</button>`}<${Choice} name="group" values=${GROUPS} chosen=${group} /></div>
     ${has('report.get') && html`<${Report} since=${since} />`}<${Timeline} from=${from && to ? from : since} to=${from && to ? to : undefined} group=${group} /></div>`;
 }
