@@ -43,7 +43,7 @@ export function RunOverview({ run }) {
   const trace = useQuery('run.trace', { run_id: run.run_id });
   return html`<${Rows} label="Stations and attempts" heads=${['attempt', 'status', 'result', 'worker', 'cost', 'took', 'output', 'event']} isHeadUnseen=${true} kind="stations">
       ${run.stations.map((/** @type {any} */ station) => html`<${Station} key=${station.station} run=${run} station=${station} />`)}<//>
-    <${Answer} answer=${trace}>${(/** @type {any} */ data) => html`<${Waterfall} trace=${data} hasParts=${true} />
-      <p class="actions"><button class="small" onClick=${() => saveTrace(data)}>Save as a trace for Perfetto</button></p>`}<//>
+    <div class="over-time"><${Answer} answer=${trace}>${(/** @type {any} */ data) => html`<${Waterfall} trace=${data} hasParts=${true} />
+      <p class="actions"><button class="small" onClick=${() => saveTrace(data)}>Save as a trace for Perfetto</button></p>`}<//></div>
     ${has('run.list') && html`<p class="faint">Files of the run: <code>${run.run_root}</code>${run.repository ? html`, repository <code>${run.repository}</code>` : ''}${run.files_removed ? ', removed since' : ''}</p>`}`;
 }

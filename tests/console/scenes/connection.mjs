@@ -206,4 +206,13 @@ export async function a_run_over_a_crash(stage) {  // C1
   check(await panel.locator('.fall-gap[title^="waited for approval for"]').count() > 0, 'the gap doesn’t say what was waited for');
   const found = await stage.violations(page);
   check(found.length === 0, found.join('; '));
+  // Whatever happens, the stations stay above it.
+  const isAbove = () => panel.evaluate((whole) => Boolean(whole.querySelector('.rows').compareDocumentPosition(whole.querySelector('.fall')) & Node.DOCUMENT_POSITION_FOLLOWING));
+  await stage.turn(page, '?page=nothing', 'no such page');
+  await stage.turn(page, `?page=run&id=${id}`, 'survives a crash');
+  check(await isAbove(), 'the stations are below the waterfall');
+  await service.call('run.pause', { run_id: id });
+  await page.getByRole('button', { name: 'Resume', exact: true }).waitFor();
+  await stage.whole(page);
+  check(await isAbove(), 'the stations have moved below the waterfall');
 }
