@@ -30,3 +30,6 @@ export const percentText = (/** @type {number} */ part) => `${(100 * part).toFix
 export const valueText = (value) => (typeof value === 'object' ? JSON.stringify(value) : String(value));
 
 export const hexOf = (/** @type {Uint8Array} */ bytes) => Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
+
+/** Returns a word as a shell takes it. @param {string} word */
+export const shellWord = (word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);

@@ -125,3 +125,14 @@ export function commandId(/** @type {string} */ subject) {
   // randomUUID is missing on plain HTTP to another name than localhost.
   return `console-${hexOf(crypto.getRandomValues(new Uint8Array(16)))}-${subject}`.slice(0, 128);
 }
+
+/**
+ * Returns the event with its data: the stream comes without, as it has thousands that nobody opens. Throws the
+ * service's refusal. @param {import('./event_stream.js').LogEvent} event @returns {Promise<import('./event_stream.js').LogEvent>}
+ */
+export async function wholeEvent(event) {
+  if (event.data !== undefined) return event;
+  const { events: [found] } = await call('events.read', { from: event.position, limit: 1 });
+  if (found?.position !== event.position) throw new Refusal('HISTORY_DROPPED', 'this event isn’t in the log any more');
+  return found;
+}

@@ -1,8 +1,8 @@
 /** The form that starts a run. */
 import { html, useState } from '../vendor/htm-preact.js';
+import { shellWord } from '../core/figures.js';
 import { call, commandId } from '../core/rpc.js';
 import { go } from '../core/route.js';
-import { shellWord } from '../core/shell_word.js';
 import { BUDGET, budgetOf } from '../parts/actions.js';
 import { closeDialog } from '../parts/dialog.js';
 import { Command, Problem } from '../parts/notice.js';

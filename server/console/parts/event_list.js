@@ -3,7 +3,7 @@ import { html, useEffect, useRef, useState } from '../vendor/htm-preact.js';
 import { clockText } from '../core/time_text.js';
 import { moment } from '../core/past.js';
 import { hrefOf } from '../core/route.js';
-import { wholeEvent } from '../core/whole_event.js';
+import { wholeEvent } from '../core/rpc.js';
 import { Fields, hasFields } from './fields.js';
 import { Later } from './later.js';
 import { Asking, Problem } from './notice.js';
