@@ -72,6 +72,17 @@ export async function a_kiosk(stage) {
   hadNoComplaint(page);
 }
 
+/** Names without a space wrap where they wait. */
+export async function a_long_name_on_a_phone(stage) {  // C2
+  await stage.service.startRun('asked on the way', [['review']], { project: 'W'.repeat(60) });
+  const page = await stage.open('?page=inbox', { width: 390, height: 844 });
+  const item = page.locator('.item', { hasText: 'asked on the way' });
+  await item.waitFor();
+  const over = await item.evaluate((each) => each.scrollWidth - each.clientWidth);
+  check(over <= 0, `the item is ${over} px too narrow for its project`);
+  hadNoComplaint(page);
+}
+
 /** Where nothing waits, the first page says what was done and what comes next. */
 export async function nothing_needs_anybody(stage) {
   const id = await stage.service.startRun('goes well', [['go', 'true']]);
