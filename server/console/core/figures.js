@@ -1,4 +1,4 @@
-/** Numbers, sizes and money as text. */
+/** Numbers, sizes, money and other values as text. */
 
 const thousands = new Intl.NumberFormat('en-US');
 
@@ -22,3 +22,14 @@ export const wordsOf = (/** @type {string} */ name) => name.replaceAll('_', ' ')
 
 export const plural = (/** @type {number} */ count, /** @type {string} */ noun) =>
   `${countText(count)} ${noun}${count === 1 ? '' : /(s|sh|ch|x)$/.test(noun) ? 'es' : 's'}`;
+
+/** A part of a whole, as a style has it. */
+export const percentText = (/** @type {number} */ part) => `${(100 * part).toFixed(3)}%`;
+
+/** Returns a value of any kind as text. @param {any} value */
+export const valueText = (value) => (typeof value === 'object' ? JSON.stringify(value) : String(value));
+
+export const hexOf = (/** @type {Uint8Array} */ bytes) => Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
+
+/** Returns a word as a shell takes it. @param {string} word */
+export const shellWord = (word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);

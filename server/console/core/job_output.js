@@ -7,7 +7,8 @@ import { useEffect, useRef, useState } from '../vendor/htm-preact.js';
 import { call } from './rpc.js';
 
 const RANGE_BYTES = 262_144;
-const KEPT_LINES_MAX = 200_000;
+/** What a job goes on printing for days isn't kept all here. */
+const KEPT_CHARACTERS_MAX = 16_000_000;
 const POLL_MS = 1000;
 
 /**
@@ -30,22 +31,21 @@ export async function lastLine(runId, abort) {
   return text.trimEnd().split('\n').at(-1) ?? '';
 }
 
-/** @param {Output} output @param {any} more the answer for the bytes after it */
+/** Stands for bytes that the service doesn't keep. @param {number} bytes */
+const gapOf = (bytes) => (bytes > 0 ? `\n… ${bytes} bytes aren't kept …\n` : '');
+
+/** @param {Output} output @param {any} more the answer for the bytes after it @returns {Output} */
 function appended(output, more) {
-  const gap = more.offset > output.next ? `\n… ${more.offset - output.next} bytes aren't kept …\n` : '';
-  let text = output.text + gap + more.text;
-  let { from } = output;
-  if (text.length > KEPT_LINES_MAX * 80) {
-    text = text.slice(text.length / 2);
-    from = more.offset + more.bytes - new TextEncoder().encode(text).length;
-  }
-  return { ...output, from, text, next: more.next_offset, end: more.end, running: more.running };
+  const text = output.text + gapOf(more.offset - output.next) + more.text;
+  const kept = text.length > KEPT_CHARACTERS_MAX ? { from: more.offset, text: more.text } : { from: output.from, text };
+  return { ...output, ...kept, next: more.next_offset, end: more.end, running: more.running };
 }
 
 /**
- * Returns the output so far; `earlier` asks for the part before it.
+ * Returns the output so far; `whole` asks for all before it that the service keeps, which is little, and
+ * returns the text then.
  * @param {{run_id: string, station?: string, attempt?: number, stream: string}} which
- * @returns {{output?: Output, error?: any, earlier: () => void}}
+ * @returns {{output?: Output, error?: any, whole: () => Promise<string>}}
  */
 export function useJobOutput(which) {
   const key = JSON.stringify(which);
@@ -83,12 +83,29 @@ export function useJobOutput(which) {
       clearTimeout(timer);
     };
   }, [key]);
-  const earlier = async () => {
-    const output = latest.current;
-    if (!output || output.from === 0) return;
-    const offset = Math.max(0, output.from - RANGE_BYTES);
-    const part = await call('run.log', { ...which, offset, bytes: output.from - offset });
-    set({ ...output, from: part.offset, text: part.text + output.text });
+  const before = async (/** @type {number} */ end) => {
+    let text = '';
+    for (let offset = 0; offset < end;) {
+      const part = await call('run.log', { ...which, offset, bytes: Math.min(RANGE_BYTES, end - offset) });
+      text += gapOf(Math.min(part.offset, end) - offset);
+      // Of what isn't kept the answer goes on behind it; of half a character there is none.
+      if (part.offset >= end || part.next_offset <= offset) break;
+      text += part.text;
+      offset = part.next_offset;
+    }
+    return text;
   };
-  return { ...(state.key === key ? { output: state.output, error: state.error } : {}), earlier };
+  const whole = async () => {
+    const { from = 0 } = latest.current ?? {};
+    try {
+      const text = from > 0 ? await before(from) : '';
+      const { current } = latest;
+      // Meanwhile more was added, or somebody else has asked for it, too.
+      if (current && from > 0 && current.from === from) set({ ...current, from: 0, text: text + current.text });
+    } catch (error) {
+      set(latest.current, error);
+    }
+    return latest.current?.text ?? '';
+  };
+  return { ...(state.key === key ? { output: state.output, error: state.error } : {}), whole };
 }

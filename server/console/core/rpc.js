@@ -1,5 +1,6 @@
 /** Calls methods of the service. All of them go through POST /rpc. */
 import { signal } from '../vendor/signals-core.js';
+import { hexOf } from './figures.js';
 import { parsePlain, plainText, terminalText } from './plain_text.js';
 import { authorization, refusal } from './session.js';
 
@@ -121,12 +122,17 @@ export async function auditTile(path) {
 
 /** Returns an id for a command about `subject`, so that a repeated request isn't carried out twice. */
 export function commandId(/** @type {string} */ subject) {
-  return `console-${crypto.randomUUID?.() ?? randomHex()}-${subject}`.slice(0, 128);
+  // randomUUID is missing on plain HTTP to another name than localhost.
+  return `console-${hexOf(crypto.getRandomValues(new Uint8Array(16)))}-${subject}`.slice(0, 128);
 }
 
-/** For plain HTTP to another name than localhost, where randomUUID is missing. */
-function randomHex() {
-  return [...crypto.getRandomValues(new Uint8Array(16))]
-    .map((byte) => byte.toString(16).padStart(2, '0'))
-    .join('');
+/**
+ * Returns the event with its data: the stream comes without, as it has thousands that nobody opens. Throws the
+ * service's refusal. @param {import('./event_stream.js').LogEvent} event @returns {Promise<import('./event_stream.js').LogEvent>}
+ */
+export async function wholeEvent(event) {
+  if (event.data !== undefined) return event;
+  const { events: [found] } = await call('events.read', { from: event.position, limit: 1 });
+  if (found?.position !== event.position) throw new Refusal('HISTORY_DROPPED', 'this event isn’t in the log any more');
+  return found;
 }

@@ -4,13 +4,13 @@
  */
 import { html, useState } from '../vendor/htm-preact.js';
 import { countText, plural, tailOf, wordsOf } from '../core/figures.js';
-import { has } from '../core/identity.js';
 import { connection } from '../core/live.js';
 import { moment } from '../core/past.js';
 import { usePresentQuery } from '../core/query.js';
 import { hrefOf } from '../core/route.js';
 import { clockText } from '../core/time_text.js';
 import { useSignal } from '../core/use_signal.js';
+import { Fields, hasFields } from '../parts/fields.js';
 import { Answer, Command, Empty, Problem } from '../parts/notice.js';
 import { Rows } from '../parts/rows.js';
 import { EventLink, Status } from '../parts/status.js';
@@ -39,14 +39,6 @@ function Counts({ counts }) {
     <td class="number strong">${after > before ? '+' : '−'}${countText(Math.abs(after - before))}</td></tr>`)}</tbody><//>`;
 }
 
-/** The fields of one thing, before and after. @param {{stream: string, from: number, to: number}} props */
-function Fields({ stream, from, to }) {
-  const answer = usePresentQuery('state.diff', { stream, from: String(from), to: String(to) });
-  return html`<${Answer} answer=${answer}>${(/** @type {any} */ { change, fields }) => (change === null ? html`<p class="faint">Nothing that is remembered of it.</p>`
-    : html`<${Rows} label="Fields of ${stream}" heads=${['field', 'before', 'after']}><tbody>${fields.map((/** @type {any} */ each) => html`<tr key=${each.field}>
-        <th scope="row">${each.field}</th><td class="changed">${each.from ?? ''}</td><td class="changed">${each.to ?? ''}</td></tr>`)}</tbody><//>`)}<//>`;
-}
-
 /**
  * @typedef {{stream: string, name: string, events: number, latest: any, last: number}} Changed `last`: the position
  *   of its last event
@@ -58,7 +50,7 @@ function Thing({ changed: { stream, name, events, latest, last }, from, to }) {
   const id = rest.join('/');
   const text = name || (noun === 'run' || noun === 'card' ? tailOf(id) : id || noun);
   const title = noun === 'run' || noun === 'card' ? html`<a class="cut" href=${hrefOf(noun, { id })}>${text}</a>` : html`<a class="cut" href=${hrefOf('events', { stream })}>${text}</a>`;
-  return html`<li><div class="changed-thing">${has('state.diff') && noun !== 'plan' ? html`<button class="quiet" aria-expanded=${isOpen ? 'true' : 'false'} aria-label="Fields of ${text}" onClick=${() => setOpen(!isOpen)}>${isOpen ? '▾' : '▸'}</button>` : html`<span></span>`}
+  return html`<li><div class="changed-thing">${hasFields(stream) ? html`<button class="quiet" aria-expanded=${isOpen ? 'true' : 'false'} aria-label="Fields of ${text}" onClick=${() => setOpen(!isOpen)}>${isOpen ? '▾' : '▸'}</button>` : html`<span></span>`}
     ${title} <span class="cut">${wordsOf(latest.type.replace(/(?<=[a-z])(?=[A-Z])/g, ' '))} <${EventLink} position=${latest.position} /></span> <span class="faint number">${plural(events, 'event')}</span></div>
     ${isOpen && html`<${Fields} stream=${stream} from=${from} to=${to ?? last} />`}</li>`;
 }

@@ -1,6 +1,6 @@
 /** A plot over time, on a canvas: a few lines, with or without axes. */
 import { html, useEffect, useRef } from '../vendor/htm-preact.js';
-import { theme } from '../core/theme.js';
+import { isSystemDark, theme } from '../core/theme.js';
 import { useSignal } from '../core/use_signal.js';
 
 /**
@@ -32,7 +32,11 @@ function draw(canvas, { data: [times, ...lines], strokes, heightPx, axes }) {
   canvas.width = Math.round(widthPx * devicePixelRatio);
   canvas.height = Math.round(heightPx * devicePixelRatio);
   pen.scale(devicePixelRatio, devicePixelRatio);
-  const colourOf = (/** @type {string} */ name) => getComputedStyle(canvas).getPropertyValue(name);
+  // A pen takes a colour as it is in the present theme, and not the pair of which it is one.
+  const colourOf = (/** @type {string} */ name) => {
+    canvas.style.color = `var(${name})`;
+    return getComputedStyle(canvas).color;
+  };
   const [left, bottom] = axes ? [AXIS.left, heightPx - AXIS.bottom] : [0, heightPx - TOP_PX];
   const first = times[0] ?? 0;
   const spanX = Math.max(Number.MIN_VALUE, (times.at(-1) ?? 0) - first);
@@ -85,13 +89,13 @@ function draw(canvas, { data: [times, ...lines], strokes, heightPx, axes }) {
  */
 export function Plot(props) {
   const place = useRef(/** @type {HTMLCanvasElement | null} */ (null));
-  const chosen = useSignal(theme);
+  const colours = `${useSignal(theme)} ${useSignal(isSystemDark)}`;
   useEffect(() => {
     const canvas = place.current;
     if (!canvas?.parentElement) return undefined;
     const observer = new ResizeObserver(() => draw(canvas, props));
     observer.observe(canvas.parentElement);
     return () => observer.disconnect();
-  }, [chosen, props.data]);
+  }, [colours, props.data]);
   return html`<div class="plot" aria-hidden="true" style=${{ height: `${props.heightPx}px` }}><canvas ref=${place}></canvas></div>`;
 }

@@ -1,6 +1,6 @@
 /** The projects: the policy in force, where it comes from, and what is refused of its file. */
 import { html } from '../vendor/htm-preact.js';
-import { wordsOf } from '../core/figures.js';
+import { valueText, wordsOf } from '../core/figures.js';
 import { whyNot } from '../core/identity.js';
 import { moment } from '../core/past.js';
 import { usePresentQuery, useQuery } from '../core/query.js';
@@ -9,9 +9,6 @@ import { useSignal } from '../core/use_signal.js';
 import { Answer, Commands, Empty } from '../parts/notice.js';
 import { Rows } from '../parts/rows.js';
 import { Age, EventLink } from '../parts/status.js';
-
-/** @param {any} value */
-const shown = (value) => (typeof value === 'object' ? JSON.stringify(value) : String(value));
 
 /** What the cards of the project will miss, as git has it now: no event says when that changes. @param {{name: string}} props */
 function Missing({ name }) {
@@ -43,7 +40,7 @@ function ProjectDetail({ name }) {
       ${Object.entries(project.cards).map(([status, count]) => html`<div key=${status}><dt>${wordsOf(status)}</dt><dd>${count}</dd></div>`)}</dl>
     <${Missing} name=${name} />
     <section aria-label="Policy"><h2>Policy in force</h2><${Rows} label="Policy keys" heads=${['key', 'value']} isHeadUnseen=${true}>
-      <tbody>${Object.entries(project.policy ?? {}).map(([key, value]) => html`<tr key=${key}><td class="mono">${key}</td><td class="wide">${shown(value)}</td></tr>`)}</tbody><//></section>
+      <tbody>${Object.entries(project.policy ?? {}).map(([key, value]) => html`<tr key=${key}><td class="mono">${key}</td><td class="wide">${valueText(value)}</td></tr>`)}</tbody><//></section>
     <section aria-label="Pipeline"><h2>Pipeline</h2><pre tabindex="0" aria-label="Pipeline">${JSON.stringify(project.pipeline, null, 2)}</pre></section>`}<//>`;
 }
 

@@ -1,17 +1,8 @@
 /** Why something waits: each reason with the event that caused it and what ends it. */
 import { html } from '../vendor/htm-preact.js';
-import { durationText, msOf, now } from '../core/time_text.js';
 import { wordsOf } from '../core/figures.js';
-import { useSignal } from '../core/use_signal.js';
 import { Commands } from '../parts/notice.js';
-import { Age, EventLink, RunLink } from '../parts/status.js';
-
-/** How long until then. @param {{time: string}} props */
-function Until({ time }) {
-  const present = useSignal(now);
-  const leftMs = (msOf(time) ?? present) - present;
-  return html`<time datetime=${time}>${leftMs > 0 ? `in ${durationText(leftMs)}` : 'due'}</time>`;
-}
+import { Age, Due, EventLink, RunLink } from '../parts/status.js';
 
 /** @param {{why: any}} props the result of run.why or card.why */
 export function Reasons({ why }) {
@@ -19,7 +10,7 @@ export function Reasons({ why }) {
     <p><b class="tone-${why.moving ? 'busy' : 'wait'}">${wordsOf(reason.reason)}</b> ${reason.text}</p>
     <dl class="figures">
       ${reason.since && html`<div><dt>since</dt><dd><${Age} time=${reason.since} /></dd></div>`}
-      ${reason.until && html`<div><dt>ends</dt><dd><${Until} time=${reason.until} /></dd></div>`}
+      ${reason.until && html`<div><dt>ends</dt><dd><${Due} time=${reason.until} /></dd></div>`}
       ${reason.cause_event && html`<div><dt>caused by</dt><dd><${EventLink} position=${reason.cause_position} text=${reason.cause_event} /></dd></div>`}
       ${reason.holder && html`<div><dt>holder</dt><dd>${reason.holder}</dd></div>`}
       ${reason.holders && html`<div><dt>held by</dt><dd>${reason.holders.map((/** @type {any} */ holder) => html`<${RunLink} id=${holder.run_id} /> `)}</dd></div>`}

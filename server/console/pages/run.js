@@ -8,16 +8,17 @@ import { change, hrefOf } from '../core/route.js';
 import { durationText, msOf, now } from '../core/time_text.js';
 import { useSignal } from '../core/use_signal.js';
 import { ACTIONS, actionsFor, ActionButtons, confirmAction, runTarget } from '../parts/actions.js';
+import { EventList } from '../parts/event_list.js';
 import { Answer } from '../parts/notice.js';
 import { useSelected } from '../parts/selected.js';
 import { Age, CardLink, Status } from '../parts/status.js';
 import { RunArtifacts } from './run_artifacts.js';
 import { RunChange } from './run_change.js';
-import { RunEvents } from './run_events.js';
 import { RunOutput } from './run_output.js';
 import { RunOverview } from './run_overview.js';
 import { Reasons } from './reasons.js';
 
+const EVENTS_SHOWN = 500;
 /** Each with its key, and the method without which it isn’t there. */
 const ALL_TABS = /** @type {[string, string, string, string][]} */ ([
   ['overview', 'Overview', '1', 'run.get'], ['output', 'Output', '2', 'run.log'], ['change', 'Change', '3', 'run.diff'],
@@ -45,6 +46,14 @@ function Figures({ run }) {
     ${run.project && html`<div><dt>project</dt><dd>${runsWith({ project: run.project }, run.project)}</dd></div>`}
     ${Object.entries(run.labels).map(([name, value]) => html`<div key=${name}><dt>${name}</dt><dd>${runsWith({ label: `${name}=${value}` }, value)}</dd></div>`)}
   </dl>`;
+}
+
+/** What the log has of the run. @param {{run: any}} props */
+function RunEvents({ run }) {
+  const from = Math.max(run.started_position, 1);
+  const answer = useQuery('events.read', { run_id: run.run_id, from, limit: EVENTS_SHOWN });
+  return html`<${Answer} answer=${answer}>${(/** @type {any} */ data) => html`
+    <${EventList} events=${data.events} />${data.more && html`<p class="faint">The first ${data.events.length} events${has('events.types') && html`, and <a href=${hrefOf('events', { stream: `run/${run.run_id}`, from: String(data.next_from) })}>those that follow</a>`}.</p>`}`}<//>`;
 }
 
 /** What run.get doesn't have as its own fields: what the run waits for now. @param {any} run */

@@ -1,6 +1,6 @@
 /** What the attempts of a run left. Its digest is checked here, against that of the event. */
 import { html, useState } from '../vendor/htm-preact.js';
-import { bytesText } from '../core/figures.js';
+import { bytesText, hexOf } from '../core/figures.js';
 import { identity } from '../core/identity.js';
 import { plainText } from '../core/plain_text.js';
 import { artifact } from '../core/rpc.js';
@@ -15,8 +15,7 @@ const IMAGE = /^image\/(png|jpeg|gif|webp)$/;
 /** @param {Blob} blob @returns {Promise<string | null>} null where the browser has no digests: on plain HTTP */
 async function digestOf(blob) {
   if (!globalThis.crypto.subtle) return null;
-  const digest = await crypto.subtle.digest('SHA-256', await blob.arrayBuffer());
-  return [...new Uint8Array(digest)].map((byte) => byte.toString(16).padStart(2, '0')).join('');
+  return hexOf(new Uint8Array(await crypto.subtle.digest('SHA-256', await blob.arrayBuffer())));
 }
 
 /** @param {{run: any, item: any, hasContent: boolean}} props */

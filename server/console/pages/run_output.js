@@ -1,5 +1,5 @@
 /** What the jobs of a run printed: live while they run, and whole afterwards. */
-import { html, useMemo, useState } from '../vendor/htm-preact.js';
+import { html, useEffect, useMemo, useState } from '../vendor/htm-preact.js';
 import { bytesText } from '../core/figures.js';
 import { useJobOutput } from '../core/job_output.js';
 import { change } from '../core/route.js';
@@ -12,6 +12,15 @@ const LINE_CHARACTERS_MAX = 4000;
 const ERROR = /\b(error|fatal|panic|failed|exception|traceback)\b/i;
 
 const plainOf = (/** @type {string} */ line) => ansiPieces(line).map(({ text }) => text).join('');
+
+/** Returns the lines of a text that have a word. @param {string} text @param {string} word @returns {{key: number, line: string}[]} */
+function linesOf(text, word) {
+  const all = text.split('\n');
+  if (all.at(-1) === '') all.pop();
+  const found = word.toLowerCase();
+  return all.map((line, key) => ({ key, line })).filter(({ line }) => !found || plainOf(line).toLowerCase().includes(found))
+    .map(({ key, line }) => ({ key, line: line.length > LINE_CHARACTERS_MAX ? `${line.slice(0, LINE_CHARACTERS_MAX)} …` : line }));
+}
 
 /** @param {{run: any, params: Record<string, string>}} props */
 export function RunOutput({ run, params }) {
@@ -28,33 +37,33 @@ function Output({ run, attempts, chosen, stream }) {
   const [word, setWord] = useState('');
   const [isFollowed, setFollowed] = useState(true);
   const [at, setAt] = useState(-1);
-  const { output, error, earlier } = useJobOutput({ run_id: run.run_id, ...chosen, stream });
-  const lines = useMemo(() => {
-    const all = (output?.text ?? '').split('\n').map((line) => (line.length > LINE_CHARACTERS_MAX ? `${line.slice(0, LINE_CHARACTERS_MAX)} …` : line));
-    if (all.at(-1) === '') all.pop();
-    const found = word.toLowerCase();
-    return all.map((line, index) => ({ key: index, line })).filter(({ line }) => !found || plainOf(line).toLowerCase().includes(found));
-  }, [output?.text, word]);
+  const { output, error, whole } = useJobOutput({ run_id: run.run_id, ...chosen, stream });
+  const lines = useMemo(() => linesOf(output?.text ?? '', word), [output?.text, word]);
+  const isCut = Boolean(output && output.from > 0);
+  // What is looked for may be anywhere in it.
+  useEffect(() => {
+    if (word && isCut) whole();
+  }, [word !== '', isCut]);
   const value = `${chosen.station}/${chosen.attempt}/${stream}`;
   const onChoose = (/** @type {any} */ event) => {
     const [station, attempt, which] = JSON.parse(event.target.value);
     change({ station, attempt: String(attempt), stream: which === 'stdout' ? undefined : which });
   };
-  const firstError = () => {
+  const firstError = async () => {
     setFollowed(false);
-    setAt(lines.findIndex(({ line }) => ERROR.test(plainOf(line))));
+    setAt(linesOf(await whole(), word).findIndex(({ line }) => ERROR.test(plainOf(line))));
   };
   return html`<div class="output-head">
       <select aria-label="Output of" onChange=${onChoose}>${attempts.flatMap(({ station, attempt }) => ['stdout', 'stderr'].map((which) => html`
         <option key=${`${station}/${attempt}/${which}`} value=${JSON.stringify([station, attempt, which])} selected=${value === `${station}/${attempt}/${which}`}>${station} ${attempt}${which === 'stderr' ? ' · stderr' : ''}</option>`))}</select>
-      <input type="search" class="filter" aria-label="Lines with" placeholder="lines with …" value=${word} onInput=${(/** @type {any} */ event) => setWord(event.target.value)} />
+      <input type="search" class="filter" aria-label="Lines with" placeholder="lines with …" value=${word} onInput=${(/** @type {any} */ event) => { setWord(event.target.value); setAt(-1); }} />
       <button class="small" onClick=${firstError}>first error</button>
       <label class="check"><input type="checkbox" checked=${isFollowed} onChange=${(/** @type {any} */ event) => setFollowed(event.target.checked)} /> follow</label>
       ${output && html`<span class="faint">${bytesText(output.end)} ${output.running ? '· running' : ''}</span>`}
-      ${output && output.from > 0 && html`<button class="small" onClick=${earlier}>earlier output</button>`}</div>
+      ${isCut && html`<button class="small" onClick=${whole}>all of it</button>`}</div>
     <${Problem} error=${error} />
     ${!output && !error && html`<${Asking} />`}
-    ${output && lines.length === 0 && html`<p class="faint">${word ? 'No line has that.' : 'It printed nothing.'}</p>`}
+    ${output && lines.length === 0 && html`<p class="faint">${word ? (isCut && !error ? 'looking through all of it …' : 'No line has that.') : 'It printed nothing.'}</p>`}
     <div class="output"><${VirtualList} rows=${lines} rowPx=${LINE_PX} label="Output" selected=${at} isAtEnd=${isFollowed}
       row=${(/** @type {any} */ { line }) => html`<span role="cell"><${AnsiLine} line=${line} /></span>`} /></div>`;
 }

@@ -1,4 +1,4 @@
-/** The run over time, and its stations with their attempts. */
+/** The stations of the run with their attempts, and the run over time. */
 import { html } from '../vendor/htm-preact.js';
 import { chromeTrace } from '../core/chrome_trace.js';
 import { has } from '../core/identity.js';
@@ -41,9 +41,9 @@ const saveTrace = (/** @type {any} */ trace) =>
 /** @param {{run: any}} props */
 export function RunOverview({ run }) {
   const trace = useQuery('run.trace', { run_id: run.run_id });
-  return html`<${Answer} answer=${trace}>${(/** @type {any} */ data) => html`<${Waterfall} trace=${data} hasParts=${true} />
-      <p class="actions"><button class="small" onClick=${() => saveTrace(data)}>Save as a trace for Perfetto</button></p>`}<//>
-    <${Rows} label="Stations and attempts" heads=${['attempt', 'status', 'result', 'worker', 'cost', 'took', 'output', 'event']} isHeadUnseen=${true} kind="stations">
+  return html`<${Rows} label="Stations and attempts" heads=${['attempt', 'status', 'result', 'worker', 'cost', 'took', 'output', 'event']} isHeadUnseen=${true} kind="stations">
       ${run.stations.map((/** @type {any} */ station) => html`<${Station} key=${station.station} run=${run} station=${station} />`)}<//>
+    <div class="over-time"><${Answer} answer=${trace}>${(/** @type {any} */ data) => html`<${Waterfall} trace=${data} hasParts=${true} />
+      <p class="actions"><button class="small" onClick=${() => saveTrace(data)}>Save as a trace for Perfetto</button></p>`}<//></div>
     ${has('run.list') && html`<p class="faint">Files of the run: <code>${run.run_root}</code>${run.repository ? html`, repository <code>${run.repository}</code>` : ''}${run.files_removed ? ', removed since' : ''}</p>`}`;
 }

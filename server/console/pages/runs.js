@@ -3,16 +3,15 @@ import { html, useRef, useState } from '../vendor/htm-preact.js';
 import { countText, plural, tailOf } from '../core/figures.js';
 import { has, whyNot } from '../core/identity.js';
 import { useKeys } from '../core/keys.js';
-import { moment } from '../core/past.js';
+import { moment, useSettledMoment } from '../core/past.js';
 import { useQuery } from '../core/query.js';
 import { change, go, hrefOf } from '../core/route.js';
 import { useRunPages } from '../core/run_pages.js';
-import { useSettledMoment } from '../core/settled_moment.js';
 import { durationText, msOf, now } from '../core/time_text.js';
 import { useSignal } from '../core/use_signal.js';
 import { ACTIONS, ActionButtons, confirmAction, runTarget } from '../parts/actions.js';
 import { openDialog } from '../parts/dialog.js';
-import { FilterField } from '../parts/filter_field.js';
+import { Choice, FilterField } from '../parts/filter_field.js';
 import { Asking, Empty, Problem } from '../parts/notice.js';
 import { useSelected } from '../parts/selected.js';
 import { Age, RunState, StationBoxes, Status } from '../parts/status.js';
@@ -43,12 +42,6 @@ function filterOf({ status, project, label, since, text, ...others }) {
     filter.since = new Date(from).toISOString();
   }
   return filter;
-}
-
-/** @param {{name: string, values: string[], chosen?: string}} props */
-function Choice({ name, values, chosen }) {
-  return html`<span class="choice" role="group" aria-label=${name}>${values.map((value) => html`<button class="chip" key=${value}
-    aria-pressed=${value === chosen ? 'true' : 'false'} onClick=${() => change({ [name]: value === chosen ? undefined : value })}>${value}</button>`)}</span>`;
 }
 
 /** @param {{name: string, value?: string, hint: string}} props */
@@ -127,7 +120,7 @@ export function Runs({ params }) {
   return html`<div class="page runs filled">
     <div class="head"><h1>Runs ${rows && html`<span class="faint">${countText(shown.length)}${isWhole ? '' : '+'}</span>`}</h1>
       <button class="primary small" aria-disabled=${whyNot('run.start') ? 'true' : null} title=${whyNot('run.start') ?? ''} onClick=${() => whyNot('run.start') || start()}>Start a run</button></div>
-    <div class="filters"><${Choice} name="status" values=${STATUSES} chosen=${params.status} /><${Choice} name="since" values=${Object.keys(PERIODS)} chosen=${params.since} />
+    <div class="filters"><${Choice} name="status" values=${STATUSES} chosen=${params.status} isOptional=${true} /><${Choice} name="since" values=${Object.keys(PERIODS)} chosen=${params.since} isOptional=${true} />
       <${TextFilter} name="project" value=${params.project} hint="project" /><${TextFilter} name="label" value=${params.label} hint="label=value" />
       <${TextFilter} name="station" value=${params.station} hint="station" /><${TextFilter} name="code" value=${params.code} hint="error code" />
       <select class="filter" aria-label="waiting for" value=${params.waiting_for ?? ''} onChange=${(/** @type {any} */ event) => change({ waiting_for: event.target.value || undefined })}>

@@ -1,6 +1,6 @@
 /** The service itself: its state, its figures over the last minutes, its tokens and its limits. */
 import { html } from '../vendor/htm-preact.js';
-import { countText, wordsOf } from '../core/figures.js';
+import { countText, valueText, wordsOf } from '../core/figures.js';
 import { has, identity } from '../core/identity.js';
 import { moment } from '../core/past.js';
 import { useQuery } from '../core/query.js';
@@ -18,19 +18,16 @@ function Conditions({ status }) {
     status.paused && `Nothing new begins: ${status.paused.by} paused the service${status.paused.reason ? `: ${status.paused.reason}` : ''}.`,
     ...status.disk_failures,
     // A stopped log has no run roots.
-    ...(status.run_root_failures ?? []).map((/** @type {any} */ each) => each.error ?? shown(each)),
+    ...(status.run_root_failures ?? []).map((/** @type {any} */ each) => each.error ?? valueText(each)),
     status.read_models_rebuild && `Read models are computed again: ${status.read_models_rebuild.reason}.`,
-    status.settings?.refused && `The latest reload was refused: ${shown(status.settings.refused)}`,
+    status.settings?.refused && `The latest reload was refused: ${valueText(status.settings.refused)}`,
     status.certificate && status.certificate.state !== 'valid' && `The certificate: ${wordsOf(status.certificate.state)}.`,
-    status.retention?.last?.error && `The latest retention failed: ${shown(status.retention.last.error)}`,
+    status.retention?.last?.error && `The latest retention failed: ${valueText(status.retention.last.error)}`,
     status.projects_held.total > 0 && `Held projects: ${status.projects_held.projects.join(', ')}.`,
   ].filter(Boolean);
   if (bad.length === 0) return html`<p class="tone-good">✔ No condition of the service needs you.</p>`;
   return html`<div class="problem" role="alert"><ul>${bad.map((text) => html`<li key=${text}>${text}</li>`)}</ul></div>`;
 }
-
-/** @param {any} value */
-const shown = (value) => (typeof value === 'object' ? JSON.stringify(value) : String(value));
 
 /** When the process that answers started: of the past, and of a log without a service, nobody knows it. @param {{status: any}} props */
 function Started({ status }) {

@@ -1,9 +1,43 @@
-/** The last minutes of a few metrics as lines. */
+/** The last minutes of a few of the service's metrics as lines, which are kept while the console is open. */
 import { html, useEffect, useMemo } from '../vendor/htm-preact.js';
-import { keepSamples, samples } from '../core/metrics.js';
 import { bytesText, countText } from '../core/figures.js';
+import { call } from '../core/rpc.js';
 import { useSignal } from '../core/use_signal.js';
+import { signal } from '../vendor/signals-core.js';
 import { Plot } from './plot.js';
+
+const PERIOD_MS = 5000;
+const KEPT = 180;
+
+/** @typedef {{at: number, values: Map<string, number>}} Sample values by the metric's name, summed over its labels */
+
+const samples = signal(/** @type {Sample[]} */ ([]));
+let isStarted = false;
+
+/** Reads the Prometheus text format. @param {string} text @returns {Map<string, number>} */
+function readMetrics(text) {
+  const values = new Map();
+  for (const line of text.split('\n')) {
+    const match = /^([a-zA-Z_:][\w:]*)(?:\{.*\})? (\S+)/.exec(line);
+    if (match) values.set(match[1], (values.get(match[1]) ?? 0) + Number(match[2]));
+  }
+  return values;
+}
+
+async function sample() {
+  if (document.hidden) return;
+  const { text } = await call('server.metrics');
+  samples.value = [...samples.peek(), { at: Date.now() / 1000, values: readMetrics(text) }].slice(-KEPT);
+}
+
+/** Begins to keep samples, as long as the console is open. */
+function keepSamples() {
+  if (isStarted) return;
+  isStarted = true;
+  const quietly = () => sample().catch(() => {});  // the connection's state says what is wrong
+  setInterval(quietly, PERIOD_MS);
+  quietly();
+}
 
 /** @typedef {{name: string, metric: string, isRate: boolean, text: (value: number) => string}} Line */
 
@@ -18,7 +52,7 @@ const LINES = [
 const HEIGHT_PX = 44;
 const STROKES = [{ colour: '--busy' }];
 
-/** @param {Line} line @param {import('../core/metrics.js').Sample[]} list @returns {number[][]} times and values */
+/** @param {Line} line @param {Sample[]} list @returns {number[][]} times and values */
 function seriesOf({ metric, isRate }, list) {
   const values = list.map((each) => each.values.get(metric) ?? 0);
   if (!isRate) return [list.map(({ at }) => at), values];
@@ -26,7 +60,7 @@ function seriesOf({ metric, isRate }, list) {
   return [list.slice(1).map(({ at }) => at), rates];
 }
 
-/** @param {{line: Line, list: import('../core/metrics.js').Sample[]}} props */
+/** @param {{line: Line, list: Sample[]}} props */
 function Sparkline({ line, list }) {
   const data = useMemo(() => seriesOf(line, list), [list]);
   const last = data[1].at(-1);

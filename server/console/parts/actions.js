@@ -32,6 +32,13 @@ const asksApproval = (/** @type {any} */ run) => run.waiting_for === 'approval' 
 /** Errors after which the command may have been carried out, or may still be. */
 const OUTCOME_UNKNOWN = ['UNREACHABLE', 'UNKNOWN_OUTCOME'];
 
+/** What a run may use. @type {Figure[]} */
+export const BUDGET = [
+  { label: 'Cost in all, in dollars', param: 'cost_microusd', unit: 1e6 },
+  { label: 'Tokens in all', param: 'tokens', unit: 1 },
+  { label: 'Turns in all', param: 'turns', unit: 1 },
+];
+
 /** @type {Record<string, Action>} */
 export const ACTIONS = {
   approve: {
@@ -56,11 +63,7 @@ export const ACTIONS = {
   },
   extend: {
     name: 'More budget', method: 'run.resume', subject: 'run', reason: 'optional',
-    budget: [
-      { label: 'Cost in all, in dollars', param: 'cost_microusd', unit: 1e6 },
-      { label: 'Tokens in all', param: 'tokens', unit: 1 },
-      { label: 'Turns in all', param: 'turns', unit: 1 },
-    ],
+    budget: BUDGET,
     says: 'The run goes on until it has used these totals. A figure that isn’t given stays.',
     command: (id) => `signalbox run resume ${id} --max-cost-usd DOLLARS`, allows: (run) => run.waiting_for === 'budget' && run.status !== 'paused',
   },
@@ -178,8 +181,8 @@ function numberOf({ number }, targets) {
   return number && present !== undefined ? { [number.param]: String(present) } : {};
 }
 
-/** The params of the figures that were given. @param {Figure[]} figures @param {Record<string, string>} given */
-function budgetOf(figures, given) {
+/** Returns the params of the figures that were given. @param {Figure[]} figures @param {Record<string, string>} given */
+export function budgetOf(figures, given) {
   return Object.fromEntries(figures.filter(({ param }) => given[param]).map(({ param, unit }) => [param, Math.round(Number(given[param]) * unit)]));
 }
 

@@ -1,9 +1,10 @@
-/** Events of the log, each with its data when it is opened. */
+/** Events of the log, each with its data and what it changed when it is opened. */
 import { html, useEffect, useRef, useState } from '../vendor/htm-preact.js';
 import { clockText } from '../core/time_text.js';
 import { moment } from '../core/past.js';
 import { hrefOf } from '../core/route.js';
-import { wholeEvent } from '../core/whole_event.js';
+import { wholeEvent } from '../core/rpc.js';
+import { Fields, hasFields } from './fields.js';
 import { Later } from './later.js';
 import { Asking, Problem } from './notice.js';
 import { EventLink } from './status.js';
@@ -41,7 +42,9 @@ function EventItem({ event }) {
       <time>${clockText(event.recorded_at)}</time> <b class="cut">${event.type}</b>
       <${Stream} stream=${event.stream} /> <a class="faint cut" href=${hrefOf('events', { actor: event.actor })}>${event.actor}</a>
       <span class="faint">${event.cause ? html`after <${EventLink} position=${event.cause} />` : ''}</span></div>
-    ${isOpen && html`<${Later} load=${() => import('../proof/event_proof.js').then(({ EventProof }) => EventProof)} event=${event} /><${EventData} event=${event} />`}</li>`;
+    ${isOpen && html`<${Later} load=${() => import('../proof/event_proof.js').then(({ EventProof }) => EventProof)} event=${event} /><${EventData} event=${event} />
+      ${event.position > 1 && hasFields(event.stream) && html`<section class="event-fields" aria-label="What #${event.position} changed"><h2>What it changed</h2>
+        <${Fields} stream=${event.stream} from=${event.position - 1} to=${event.position} /></section>`}`}</li>`;
 }
 
 /**

@@ -1,7 +1,9 @@
-/** A text by which a page is filtered. It counts once Enter is pressed, or the field is left. */
+/** By what a page is filtered: a text, or one of some values that the address has. */
 import { html, useState } from '../vendor/htm-preact.js';
+import { change } from '../core/route.js';
 
 /**
+ * A text. It counts once Enter is pressed, or the field is left.
  * @param {{label: string, hint: string, value?: string, isWide?: boolean, lengthMax?: number, isNumber?: boolean,
  *   onChange: (text: string) => void}} props
  */
@@ -14,4 +16,14 @@ export function FilterField({ label, hint, value = '', isWide, lengthMax, isNumb
       setDraft(null);
       onChange(event.target.value.trim());
     }} />`;
+}
+
+/**
+ * A row of values.
+ * @param {{name: string, values: string[], chosen?: string, isOptional?: boolean, others?: Record<string, undefined>}} props
+ * `isOptional`: the chosen one can be taken back; `others`: what else in the address ends with another choice
+ */
+export function Choice({ name, values, chosen, isOptional, others }) {
+  return html`<span class="choice" role="group" aria-label=${name}>${values.map((value) => html`<button class="chip" key=${value} aria-pressed=${value === chosen ? 'true' : 'false'}
+    onClick=${() => change({ ...others, [name]: isOptional && value === chosen ? undefined : value })}>${value}</button>`)}</span>`;
 }

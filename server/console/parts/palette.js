@@ -4,11 +4,10 @@
  */
 import { html, useEffect, useState } from '../vendor/htm-preact.js';
 import { call } from '../core/rpc.js';
-import { tailOf } from '../core/figures.js';
+import { shellWord, tailOf } from '../core/figures.js';
 import { go } from '../core/route.js';
 import { nextRuns } from '../core/run_pages.js';
 import { has } from '../core/identity.js';
-import { shellWord } from '../core/shell_word.js';
 import { ACTIONS, THE_SERVICE, actionsFor, cardTarget, confirmAction, runTarget } from './actions.js';
 import { closeDialog, openDialog } from './dialog.js';
 import { placesHere } from './places.js';

@@ -2,8 +2,8 @@
 import { html } from '../vendor/htm-preact.js';
 import { has, whyNot } from '../core/identity.js';
 import { plural } from '../core/figures.js';
+import { useSettledMoment } from '../core/past.js';
 import { usePresentQuery } from '../core/query.js';
-import { useSettledMoment } from '../core/settled_moment.js';
 import { ACTIONS, ActionButtons, THE_SERVICE } from './actions.js';
 import { Age } from './status.js';
 

@@ -3,7 +3,7 @@
  * A moment on it puts every page back to what was known then.
  */
 import { html, useEffect, useMemo, useRef, useState } from '../vendor/htm-preact.js';
-import { countText, wordsOf } from '../core/figures.js';
+import { countText, percentText, wordsOf } from '../core/figures.js';
 import { useKeys } from '../core/keys.js';
 import { connection } from '../core/live.js';
 import { placeOfPosition, placeOfTime, positionOfPlace } from '../core/log_span.js';
@@ -29,8 +29,6 @@ const MARKS = /** @type {Record<string, [string, string]>} */ ({
   crash: ['✖', 'bad'], start: ['▏', 'idle'], stop: ['▏', 'idle'], clock_jump: ['↷', 'wait'], retention: ['⌫', 'idle'],
 });
 
-const percent = (/** @type {number} */ part) => `${(100 * part).toFixed(3)}%`;
-
 /** The moment's position as a number and its time; asks for them where the address has an age. */
 function useMoment(/** @type {string | null} */ at) {
   useEffect(() => {
@@ -45,7 +43,10 @@ function useMoment(/** @type {string | null} */ at) {
       if (events.length) momentTime.value = Date.parse(events[0].recorded_at);
       if (String(position) !== at) show(position);
     };
-    find().catch(() => {});  // the page's own queries say what is wrong with the moment
+    // The page's own queries say what is wrong with the moment; when it was isn't known.
+    find().catch(() => {
+      if (moment.peek() === at) momentTime.value = null;
+    });
   }, [at]);
 }
 
@@ -77,7 +78,7 @@ async function nextOfSelected(by, from) {
 function Marks({ log, marks }) {
   const shown = marks.filter(({ at }) => at >= log.from && at <= log.to);
   return html`${shown.map((mark) => html`<span key=${`${mark.kind} ${mark.position}`} class="bar-mark tone-${MARKS[mark.kind]?.[1] ?? 'idle'}"
-    style=${{ left: percent(placeOfTime(log, Date.parse(mark.at))) }} title="${wordsOf(mark.kind)} ${clockText(mark.at)} ${mark.text ?? ''}" aria-hidden="true">${MARKS[mark.kind]?.[0] ?? '·'}</span>`)}`;
+    style=${{ left: percentText(placeOfTime(log, Date.parse(mark.at))) }} title="${wordsOf(mark.kind)} ${clockText(mark.at)} ${mark.text ?? ''}" aria-hidden="true">${MARKS[mark.kind]?.[0] ?? '·'}</span>`)}`;
 }
 
 /** @param {{log: import('../core/log_span.js').Histogram}} props */
@@ -86,8 +87,8 @@ function Bars({ log }) {
   const width = log.bucket_ms / Math.max(1, Date.parse(log.to) - Date.parse(log.from));
   return html`${log.buckets.map(({ at, events, counts }) => {
     const left = placeOfTime(log, Date.parse(at));
-    const style = { left: percent(left), width: `max(2px, ${percent(Math.min(width, 1 - left))})` };
-    return html`<i key=${at} class="bar-events tone-busy" style=${{ ...style, height: percent(Math.sqrt(events / most)) }}></i>
+    const style = { left: percentText(left), width: `max(2px, ${percentText(Math.min(width, 1 - left))})` };
+    return html`<i key=${at} class="bar-events tone-busy" style=${{ ...style, height: percentText(Math.sqrt(events / most)) }}></i>
       ${counts.failed > 0 && html`<i key=${`${at} failed`} class="bar-failed tone-bad" style=${style}></i>`}`;
   })}`;
 }
@@ -178,7 +179,7 @@ export function TimeBar() {
   ], [position, last, first, log, time, at]);
   if (!log || !handlers) return html`<footer class="time-bar"></footer>`;
 
-  const text = at === null ? 'live' : `${time ? clockText(new Date(time).toISOString()) : ''}, #${countText(position)}`;
+  const text = at === null ? 'live' : `${time ? `${clockText(new Date(time).toISOString())}, ` : ''}#${countText(position)}`;
   const { step, ...byHand } = handlers;
   const place = at === null ? 1 : placeOfPosition(log, position);
   const isOnBar = at === null ? isToPresent : !range || time === null || (time >= Date.parse(log.from) && time <= Date.parse(log.to));
@@ -188,10 +189,10 @@ export function TimeBar() {
     <time>${clockText(log.from)}</time>
     <div class="bar-whole"><div class="bar-track" ref=${track} role="slider" tabindex="0" aria-label="Moment on screen" aria-valuemin=${first} aria-valuemax=${last} aria-valuenow=${position} aria-valuetext=${text} ...${byHand}>
       ${drawn}
-      ${other !== null && html`<i class="bar-between" style=${{ left: percent(Math.min(place, otherPlace)), width: percent(Math.abs(place - otherPlace)) }}></i>`}
-      ${isOnBar && html`<i class="bar-thumb" style=${{ left: percent(place) }}></i>`}</div>
+      ${other !== null && html`<i class="bar-between" style=${{ left: percentText(Math.min(place, otherPlace)), width: percentText(Math.abs(place - otherPlace)) }}></i>`}
+      ${isOnBar && html`<i class="bar-thumb" style=${{ left: percentText(place) }}></i>`}</div>
       ${other !== null && html`<div class="bar-other" role="slider" tabindex="0" aria-label="Moment to compare with" aria-valuemin=${first} aria-valuemax=${last} aria-valuenow=${other} aria-valuetext="#${countText(other)}"
-        style=${{ left: percent(otherPlace) }} ...${otherByHand}></div>`}</div>
+        style=${{ left: percentText(otherPlace) }} ...${otherByHand}></div>`}</div>
     <span class="bar-zoom"><button class="quiet" aria-label="Zoom into the bar" title="A part of the bar: +" onClick=${() => zoom(1 / ZOOM)}>+</button><button class="quiet" aria-label="Zoom out of the bar" title="More of the bar: -" onClick=${() => zoom(ZOOM)}>−</button></span>
     ${page !== 'compare' && html`<button class="quiet compare-button" onClick=${compare} title="What changed between two moments">compare</button>`}
     <span class="bar-text">${at === null ? html`<span class="tone-good">live</span>` : html`as of ${text} <button class="small" onClick=${() => show(null)}>live</button>`}</span></footer>`;

@@ -1,13 +1,16 @@
 /**
  * A run as bars over time: stations, their attempts and the steps of those. Times in which nothing
- * happens are folded, so that a night of waiting doesn't squeeze the minutes of work together.
+ * happens are folded and say what was waited for, so that a night of waiting doesn't squeeze the minutes of
+ * work together. Lines are where the service crashed or started.
  */
 import { html, useState } from '../vendor/htm-preact.js';
+import { percentText, wordsOf } from '../core/figures.js';
 import { hrefOf } from '../core/route.js';
 import { STEP_NAMES, stepped } from '../core/time_range.js';
 import { clockText, durationText, now } from '../core/time_text.js';
 import { useSignal } from '../core/use_signal.js';
 import { Brush } from './brush.js';
+import { linesOf, MarkWords, useMarks } from './marks.js';
 
 /** A gap longer than this part of the whole is folded to FOLDED of the width. */
 const FOLD_MIN = 0.05;
@@ -56,17 +59,23 @@ export function foldedScale(busy, begin, end) {
   return { at, timeOf, gaps };
 }
 
-const percent = (/** @type {number} */ part) => `${(100 * part).toFixed(3)}%`;
+const textOf = (/** @type {number} */ ms) => new Date(ms).toISOString();
 
 const TONES = /** @type {Record<string, string>} */ ({ ok: 'good', error: 'bad', unset: 'busy' });
 
-/** @param {{gaps: Span[], at: (ms: number) => number, isNamed?: boolean}} props */
-function Gaps({ gaps, at, isNamed }) {
-  return html`${gaps.map(({ from, to }) => html`<i class="fall-gap" key=${from} title="nothing for ${durationText(to - from)}"
-    style=${{ left: percent(at(from)), width: percent(at(to) - at(from)) }}>${isNamed && html`<span>⟨${durationText(to - from)}⟩</span>`}</i>`)}`;
+/** Returns what a run waited for, as the first event of that time that says so has it. @param {any[]} events @param {Span} time */
+function waitIn(events, { from, to }) {
+  const { attributes } = events.find(({ at, attributes: has }) => Date.parse(at) >= from && Date.parse(at) < to && (has['signalbox.waiting_for'] || has['signalbox.next_strategy'])) ?? {};
+  return attributes ? wordsOf(attributes['signalbox.waiting_for'] ?? 'a retry') : '';
 }
 
-/** @param {{span: any, asOf: number, shown: Span, at: (ms: number) => number, gaps: Span[], depth: number}} props `shown`: the part of the time on screen */
+/** @param {{gaps: Gap[], at: (ms: number) => number, isNamed?: boolean}} props @typedef {Span & {wait: string}} Gap */
+function Gaps({ gaps, at, isNamed }) {
+  return html`${gaps.map(({ from, to, wait }) => html`<i class="fall-gap" key=${from} title="${wait ? `waited for ${wait}` : 'nothing'} for ${durationText(to - from)}"
+    style=${{ left: percentText(at(from)), width: percentText(at(to) - at(from)) }}>${isNamed && html`<span>⟨${wait && `${wait} `}${durationText(to - from)}⟩</span>`}</i>`)}`;
+}
+
+/** @param {{span: any, asOf: number, shown: Span, at: (ms: number) => number, gaps: Gap[], depth: number}} props `shown`: the part of the time on screen */
 function Bar({ span, asOf, shown, at, gaps, depth }) {
   const from = Date.parse(span.started_at);
   const to = span.ended_at ? Date.parse(span.ended_at) : asOf;
@@ -76,8 +85,8 @@ function Bar({ span, asOf, shown, at, gaps, depth }) {
   return html`<div class="fall-row" title=${title}>
     <span class="fall-name cut" style=${{ paddingLeft: `${depth * 12}px` }}>${name}</span>
     <span class="fall-track"><${Gaps} gaps=${gaps} at=${at} />
-      ${from <= shown.to && to >= shown.from && html`<i class="fall-bar tone-${TONES[span.status]} ${span.ended_at ? '' : 'open'}" style=${{ left: percent(at(from)), width: percent(Math.max(0.002, at(to) - at(from))) }}></i>`}
-      ${span.events.filter((/** @type {any} */ event) => Date.parse(event.at) >= shown.from && Date.parse(event.at) <= shown.to).map((/** @type {any} */ event) => html`<a class="fall-event" draggable=${false} style=${{ left: percent(at(Date.parse(event.at))) }}
+      ${from <= shown.to && to >= shown.from && html`<i class="fall-bar tone-${TONES[span.status]} ${span.ended_at ? '' : 'open'}" style=${{ left: percentText(at(from)), width: percentText(Math.max(0.002, at(to) - at(from))) }}></i>`}
+      ${span.events.filter((/** @type {any} */ event) => Date.parse(event.at) >= shown.from && Date.parse(event.at) <= shown.to).map((/** @type {any} */ event) => html`<a class="fall-event" draggable=${false} style=${{ left: percentText(at(Date.parse(event.at))) }}
         title="${event.name} ${clockText(event.at)}" aria-label="${event.name} of ${span.name}"
         href=${hrefOf('events', { from: String(event.attributes['signalbox.position']) })}></a>`)}
     </span>
@@ -95,8 +104,14 @@ export function Waterfall({ trace, label = 'Attempts over time', hasParts = fals
   const endOf = (/** @type {any} */ span) => (span.ended_at ? Date.parse(span.ended_at) : asOf);
   const whole = { from: Math.min(...spans.map((span) => Date.parse(span.started_at))), to: Math.max(...spans.map(endOf)) };
   const shown = part ?? whole;
-  const work = spans.filter((span) => span.kind !== 'run').map((span) => ({ from: Math.max(shown.from, Date.parse(span.started_at)), to: Math.min(shown.to, endOf(span)) })).filter(({ from, to }) => from <= to);
-  const { at, timeOf, gaps } = foldedScale(work, shown.from, shown.to);
+  const all = spans.filter((span) => span.kind !== 'run').map((span) => ({ from: Date.parse(span.started_at), to: endOf(span) }));
+  const work = all.map(({ from, to }) => ({ from: Math.max(shown.from, from), to: Math.min(shown.to, to) })).filter(({ from, to }) => from <= to);
+  const { at, timeOf, gaps: folded } = foldedScale(work, shown.from, shown.to);
+  const events = spans.flatMap((span) => span.events);
+  // Of a gap that begins with the part on screen, the reason may be older.
+  const gaps = folded.map(({ from, to }) => ({ from, to, wait: waitIn(events, { from: Math.max(whole.from, ...all.map((span) => span.to).filter((end) => end <= from)), to }) }));
+  const { marks, isCut } = useMarks(textOf(whole.from), isOpen ? undefined : textOf(whole.to));
+  const inRange = { marks: marks.filter((mark) => Date.parse(mark.at) >= shown.from && Date.parse(mark.at) <= shown.to), isCut };
   const depthOf = (/** @type {any} */ span) => ({ run: 0, attempt: 1, step: 2, usage: 2 })[/** @type {'run'} */ (span.kind)] ?? 0;
   const choose = (/** @type {Span} */ { from, to }) => setPart(from <= whole.from && to >= whole.to ? null : { from: Math.max(from, whole.from), to });
   const onChoose = (/** @type {number} */ one, /** @type {number} */ other) => {
@@ -105,11 +120,12 @@ export function Waterfall({ trace, label = 'Attempts over time', hasParts = fals
   };
   return html`<div class="fall-box">${(hasParts || part) && html`<div class="filters"><span class="choice" role="group" aria-label="time on screen">${STEP_NAMES.map((step) => html`<button class="chip" key=${step} onClick=${() => choose(stepped(shown, step, whole.to))}>${step}</button>`)}</span>
       ${part && html`<button class="chip" onClick=${() => setPart(null)}>all of it</button>`}</div>`}
-    <${Brush} class="fall" role="group" aria-label=${label} onChoose=${onChoose}>
+    <p class="kinds"><${MarkWords} marks=${inRange} /></p>
+    <${Brush} class="fall" style=${{ '--marks': linesOf(inRange, at) }} role="group" aria-label=${label} onChoose=${onChoose}>
     ${spans.map((span) => html`<${Bar} key=${span.span_id} span=${span} asOf=${asOf} shown=${shown} at=${at} gaps=${gaps} depth=${depthOf(span)} />`)}
     <div class="fall-row fall-axis"><span></span><span class="fall-track">
       <${Gaps} gaps=${gaps} at=${at} isNamed=${true} />
-      <time class="fall-begin">${clockText(new Date(shown.from).toISOString())}</time></span>
-      <time class="fall-took">${clockText(new Date(shown.to).toISOString())}</time></div>
+      <time class="fall-begin">${clockText(textOf(shown.from))}</time></span>
+      <time class="fall-took">${clockText(textOf(shown.to))}</time></div>
   <//></div>`;
 }

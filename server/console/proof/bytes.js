@@ -34,7 +34,3 @@ export function fromBase64(/** @type {string} */ text) {
 
 /** @param {Uint8Array} a @param {Uint8Array} b */
 export const isEqual = (a, b) => a.length === b.length && a.every((byte, at) => byte === b[at]);
-
-export function hexOf(/** @type {Uint8Array} */ bytes) {
-  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
-}

@@ -1,5 +1,5 @@
 /** Reads the header of a record, as store/FORMAT.md describes it: the part of an event that the tree covers directly. */
-import { hexOf } from './bytes.js';
+import { hexOf } from '../core/figures.js';
 import { plainText } from '../core/plain_text.js';
 
 /** @typedef {{position: number, number: number, recordedAtNs: bigint, stream: string, actor: string, commandId: string, cause: number, spanId: string}} Header */

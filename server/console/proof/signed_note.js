@@ -1,5 +1,6 @@
 /** Signed checkpoints and the keys that verify them: c2sp.org/signed-note, c2sp.org/tlog-checkpoint. */
-import { fromBase64, hexOf, isEqual, joined, sha256, utf8 } from './bytes.js';
+import { hexOf } from '../core/figures.js';
+import { fromBase64, isEqual, joined, sha256, utf8 } from './bytes.js';
 
 /**
  * @typedef {{text: string, name: string, id: Uint8Array, key: CryptoKey}} Verifier

@@ -290,13 +290,33 @@ export async function a_run_is_saved_as_a_trace(stage) {
 
 /** A run is started with a form, and watched to its end. */
 export async function a_run_is_started(stage) {
-  const page = await stage.open('?page=runs');
+  const page = await stage.open('?page=runs', { hasAxe: true });
   await page.getByRole('button', { name: 'Start a run', exact: true }).click();
   await page.getByRole('textbox', { name: 'Goal' }).fill('made in the console');
-  await page.locator('dialog').getByRole('button', { name: 'Start', exact: true }).click();
+  const pipeline = page.getByRole('textbox', { name: 'Pipeline' });
+  await pipeline.fill('name = "mine"');
+  await page.getByRole('spinbutton', { name: 'Turns in all' }).fill('7');
+  await page.getByRole('spinbutton', { name: 'Cost in all' }).fill('1.5');
+  const start = page.locator('dialog').getByRole('button', { name: 'Start', exact: true });
+  await start.click();
+  await page.locator('dialog').getByRole('alert').getByText('it isn’t JSON').waitFor();
+  const found = await stage.violations(page);
+  check(found.length === 0, found.join('; '));
+  await page.getByText("signalbox run start 'made in the console' --max-cost-usd 1.5 --max-turns 7", { exact: true }).waitFor();
+  await pipeline.fill('{"name": "mine", "station": [{"name": "only"}]}');
+  await start.click();
   await page.getByRole('heading', { name: 'made in the console' }).waitFor();
   const { runs } = await stage.service.call('run.list');
   check(runs.length === 1 && runs[0].goal === 'made in the console', JSON.stringify(runs));
+  const run = await stage.service.run(runs[0].run_id);
+  check(run.pipeline === 'mine' && run.budget.turns === 7 && run.budget.cost_microusd === 1_500_000, JSON.stringify(run));
+  // Without these it is the service's own pipeline, and no budget.
+  await stage.turn(page, '?page=runs');
+  await page.getByRole('button', { name: 'Start a run', exact: true }).click();
+  await page.getByRole('textbox', { name: 'Goal' }).fill('as ever');
+  await start.click();
+  await page.getByRole('heading', { name: 'as ever' }).waitFor();
+  hadNoComplaint(page);
 }
 
 /** A browser may be set so that pages put nothing on its clipboard. */

@@ -1,7 +1,8 @@
 // What the page shows is what the log has, whatever happens to the connection.
+import fs from 'node:fs';
 import { Load } from '../load.mjs';
 import { eventually } from '../service.mjs';
-import { check } from '../stage.mjs';
+import { check, hadNoComplaint } from '../stage.mjs';
 
 /** Returns the positions of the events in the list, whose end is made when somebody scrolls down to it. */
 const positions = (page) => page.locator('main').evaluate((main) => {
@@ -148,4 +149,70 @@ export async function output_while_it_is_printed(stage) {
   await eventually(async () => (await page.locator('.output .virtual-row').count()) === 1, 'one line');
   await stage.service.call('run.cancel', { run_id: id });
   await stage.service.runIs(id, 'canceled');  // jobs outlive their server
+}
+
+/** Of 50 MB of anything the page shows the end at once, then all that the service keeps: nothing twice, and the search is in all of it. */
+export async function output_of_50_megabytes(stage) {  // C3
+  const last = 599_999;
+  // Colours, markup, and marks that turn the direction: 90 bytes in each line.
+  const line = '#%d \\033[31m<img src=x onerror=\\"window.hacked=1\\">\\033[0m<script>window.hacked=1</script> \\342\\200\\256gnorw\\n';
+  const id = await stage.service.startRun('prints and prints', [['go', `echo 'error: the cause of all'; awk 'BEGIN { for (i = 0; i <= ${last}; ++i) printf "${line}", i }'; head -c 9000 /dev/zero | tr '\\0' '-'; echo 'far behind in its line'`]]);
+  await stage.service.runIs(id, 'succeeded');
+  const page = await stage.open(`?page=run&id=${id}&tab=output`);
+  const rows = page.locator('.output .virtual-row');
+  const search = page.getByLabel('Lines with');
+  const count = () => page.locator('.output .virtual').getAttribute('aria-rowcount').then(Number);
+  await rows.filter({ hasText: `#${last} ` }).waitFor();
+  check(await rows.count() < 150, 'rows that nobody sees are elements');
+  check(await page.locator('.output-head').getByText(/^5\d\.\d MiB/).count() === 1, 'it isn’t as long as it has to be');
+  const ofTheEnd = await count();
+  for (const [word, lines] of [[`#${last} `, 1], ['#17 ', 1], ['far behind', 1], ['nowhere in it', 0]]) {
+    await search.fill(word);
+    await eventually(async () => await page.getByText('looking through').count() === 0 && await rows.count() === lines, `${lines} lines with ${word}`);
+  }
+  await search.fill('');
+  check(await count() > 2 * ofTheEnd, 'the search was in the end alone');
+  check(await page.getByRole('button', { name: 'all of it' }).count() === 0, 'more of it is offered');
+  await page.getByRole('button', { name: 'first error' }).click();
+  await page.locator('.output .virtual-row.selected', { hasText: 'error: the cause of all' }).waitFor();
+  // Where nobody has searched before, the first error isn't that of the end.
+  await page.reload();
+  await rows.filter({ hasText: `#${last} ` }).waitFor();
+  await page.getByRole('button', { name: 'first error' }).click();
+  await page.locator('.output .virtual-row.selected', { hasText: 'error: the cause of all' }).waitFor();
+  await search.fill("aren't kept");
+  await eventually(async () => await rows.count() === 1, 'one gap');
+  const found = await page.evaluate(() => ({ hacked: 'hacked' in window, elements: document.querySelectorAll('.output :is(img, script)').length, turned: document.querySelector('.output').innerText.includes('\u202e') }));
+  check(!found.hacked && found.elements === 0 && !found.turned, JSON.stringify(found));
+  hadNoComplaint(page);
+}
+
+/** A run over a crash has it as a line, and says in its folded gap what it waited for. */
+export async function a_run_over_a_crash(stage) {  // C1
+  const { service } = stage;
+  const ready = `${service.data}.ready`;
+  const id = await service.startRun('survives a crash', [['build', `while [ ! -e '${ready}' ]; do sleep 0.1; done`], ['review']]);
+  await service.runIs(id, 'running');
+  await service.kill();
+  await service.start();
+  fs.writeFileSync(ready, '');
+  await eventually(async () => (await service.run(id)).waiting_for === 'approval', 'the question');
+  const page = await stage.open(`?page=run&id=${id}`, { hasAxe: true });
+  const panel = page.getByRole('tabpanel', { name: 'Overview' });
+  await panel.getByText('1 crash').waitFor();
+  check((await panel.locator('.fall-track').first().evaluate((track) => getComputedStyle(track).backgroundImage)).includes('linear-gradient'), 'the crash is no line through the run');
+  // While it waits the gap grows, until it is worth folding.
+  await panel.getByText(/^⟨approval \d/).waitFor();
+  check(await panel.locator('.fall-gap[title^="waited for approval for"]').count() > 0, 'the gap doesn’t say what was waited for');
+  const found = await stage.violations(page);
+  check(found.length === 0, found.join('; '));
+  // Whatever happens, the stations stay above it.
+  const isAbove = () => panel.evaluate((whole) => Boolean(whole.querySelector('.rows').compareDocumentPosition(whole.querySelector('.fall')) & Node.DOCUMENT_POSITION_FOLLOWING));
+  await stage.turn(page, '?page=nothing', 'no such page');
+  await stage.turn(page, `?page=run&id=${id}`, 'survives a crash');
+  check(await isAbove(), 'the stations are below the waterfall');
+  await service.call('run.pause', { run_id: id });
+  await page.getByRole('button', { name: 'Resume', exact: true }).waitFor();
+  await stage.whole(page);
+  check(await isAbove(), 'the stations have moved below the waterfall');
 }

@@ -21,6 +21,7 @@ export async function an_event_has_its_data_when_it_is_opened(stage) {  // C6
   await event.getByRole('button').click();
   await page.getByLabel(/^Data of event/).getByText('this goal is data').waitFor();
   const position = Number((await event.getByRole('button').innerText()).slice(1));
+  await page.getByRole('region', { name: `What #${position} changed` }).getByRole('row', { name: /^goal this goal is data/ }).waitFor();
   check(asked.length === 1 && asked[0].from === position && asked[0].limit === 1, `asked for: ${JSON.stringify(asked)}`);
   hadNoComplaint(page);
 }

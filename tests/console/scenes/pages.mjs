@@ -2,6 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
+import { Load } from '../load.mjs';
 import { allPages, fillLog, repository } from '../night.mjs';
 import { eventually } from '../service.mjs';
 import { check, hadNoComplaint } from '../stage.mjs';
@@ -68,6 +69,17 @@ export async function a_kiosk(stage) {
   await page.keyboard.press('u');
   check(await page.locator('dialog[open]').count() === 0, 'it asks something');
   check((await stage.service.run(paused)).status === 'paused', 'the run isn’t paused any more');
+  hadNoComplaint(page);
+}
+
+/** Names without a space wrap where they wait. */
+export async function a_long_name_on_a_phone(stage) {  // C2
+  await stage.service.startRun('asked on the way', [['review']], { project: 'W'.repeat(60) });
+  const page = await stage.open('?page=inbox', { width: 390, height: 844 });
+  const item = page.locator('.item', { hasText: 'asked on the way' });
+  await item.waitFor();
+  const over = await item.evaluate((each) => each.scrollWidth - each.clientWidth);
+  check(over <= 0, `the item is ${over} px too narrow for its project`);
   hadNoComplaint(page);
 }
 
@@ -142,6 +154,23 @@ export async function long_lists(stage) {
   hadNoComplaint(page);
 }
 
+/** Of a run with very many events the page has the first, and a way to all others. */
+export async function more_events_than_a_run_shows(stage) {
+  const { service } = stage;
+  const id = await service.startRun('paused again and again', [['review']]);
+  const load = await Load.connect(service);
+  await load.fill(700, id);
+  load.end();
+  const page = await stage.open(`?page=run&id=${id}&tab=events`);
+  await page.getByText('The first 500 events').getByRole('link', { name: 'those that follow' }).click();
+  await page.getByRole('heading', { name: 'Events' }).waitFor();
+  await page.locator('.events li').nth(50).waitFor();
+  check(new URL(page.url()).searchParams.get('stream') === `run/${id}`, `they are of ${page.url()}`);
+  const { events } = await service.call('events.read', { stream: `run/${id}`, limit: 501 });
+  await page.locator('.events .id').getByText(`#${events[500].position}`, { exact: true }).waitFor();
+  hadNoComplaint(page);
+}
+
 /** The log is read by type, stream and actor: also what is far behind its end. */
 export async function events_by_who_and_what(stage) {
   const { service } = stage;
@@ -180,6 +209,15 @@ export async function a_part_of_the_night(stage) {
   // Nobody waits and nobody works any more; the greatest numbers of the hour are there.
   await page.locator('.night-charts').getByText('attempts at work at most 1, now 0').waitFor();
   await page.locator('.night-charts canvas').waitFor();
+  // In the evening the system becomes dark under the page, and what is drawn with it.
+  const isDrawnWith = (colour) => page.locator('.night-charts canvas').first().evaluate((canvas, wanted) => {
+    const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+    return data.some((_, at) => at % 4 === 0 && wanted.every((value, part) => data[at + part] === value));
+  }, colour);
+  for (const [colorScheme, busy] of [['dark', [127, 176, 245]], ['light', [31, 95, 191]]]) {
+    await page.emulateMedia({ colorScheme });
+    await eventually(() => isDrawnWith(busy), `a ${colorScheme} chart`);
+  }
   const track = page.locator('.timeline .fall-track').first();
   const { width } = await track.boundingBox();
   // The pointer waits until the rows stand still.

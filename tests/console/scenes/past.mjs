@@ -1,4 +1,6 @@
 // Every page as of any moment, where the service answers about the past.
+import { execFileSync } from 'node:child_process';
+import fs from 'node:fs';
 import path from 'node:path';
 import { allPages, fillLog } from '../night.mjs';
 import { eventually } from '../service.mjs';
@@ -144,4 +146,40 @@ export async function a_comparison_with_the_present_stays_readable(stage) {  // 
   await loaded.getByText('stays as it is').waitFor();
   check(!await loaded.evaluate(() => globalThis.wereTheSame), 'a moment was compared with itself');
   hadNoComplaint(loaded);
+}
+
+/** What a retention has archived isn't shown: the page says where it is, the bar begins behind it, and the present is a key away. */
+export async function before_the_horizon(stage) {  // C1
+  const { service } = stage;
+  const place = path.dirname(service.data);
+  const key = path.join(place, 'audit.key');
+  await service.runIs(await service.startRun('long ago', [['go', 'true']]), 'succeeded');
+  const { position: old } = await service.call('server.status');
+  await service.call('audit.adopt_key', { verifier_key: execFileSync(service.binary, ['audit', 'keygen', '-o', key, '--name', 'example.com/scene'], { encoding: 'utf8' }).trim() });
+  fs.writeFileSync(path.join(service.data, 'signalbox.toml'), `[retention]\nolder_than = "1s"\narchive = "${place}/archive"\nkey = "${key}"\n`);
+  await service.kill();
+  await service.start();
+  const page = await stage.open(`?page=runs&at=${old}`, { hasAxe: true });
+  await page.locator('.virtual').getByText('long ago').waitFor();
+  const horizon = await eventually(async () => {
+    await service.call('loop.trigger', { loop: 'retention' }).catch(() => {});
+    return service.call('events.read', { from: old, limit: 1 }).then(() => false, ({ code, details }) => code === 'HISTORY_DROPPED' && details.horizon);
+  }, 'a retention');
+  await stage.turn(page, `?page=board&at=${old - 1}`);
+  const alert = page.getByRole('main').getByRole('alert').filter({ hasText: 'HISTORY_DROPPED' });
+  await alert.getByText(`${place}/archive`).first().waitFor();
+  check((await page.locator('.bar-text').innerText()).startsWith(`as of #${old - 1}`), `the bar says ${await page.locator('.bar-text').innerText()}`);
+  const found = await stage.violations(page);
+  check(found.length === 0, found.join('; '));
+  // The bar is asked for again by itself.
+  const slider = page.getByRole('slider', { name: 'Moment on screen' });
+  await eventually(async () => Number(await slider.getAttribute('aria-valuemin')) > horizon, 'a bar that begins behind the horizon');
+  await slider.focus();
+  await page.keyboard.press('Home');
+  await eventually(() => Number(new URL(page.url()).searchParams.get('at')) > horizon, 'the oldest moment that is kept');
+  await alert.waitFor({ state: 'detached' });
+  await page.keyboard.press('L');
+  await page.getByRole('button', { name: 'Submit a card' }).waitFor();
+  await eventually(() => !page.url().includes('at='), 'the present');
+  hadNoComplaint(page);
 }
