@@ -5,6 +5,7 @@
 #include "domain/attempt_end.h"
 #include "domain/check.h"
 #include "domain/retry_policy.h"
+#include "domain/station_turn.h"
 
 namespace signalbox {
 namespace {
