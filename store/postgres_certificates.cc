@@ -4,13 +4,15 @@
 
 #include <openssl/x509_vfy.h>
 
+#include "store/libpq_library.h"
+
 namespace signalbox {
 
 PostgresCertificates::~PostgresCertificates() {
   for (ssl_st* const session : sessions_) library_.free_session(session);
 }
 
-void PostgresCertificates::note_session(PGconn* connection) {
+void PostgresCertificates::note_session(pg_conn* connection) {
   const bool is_able = library_.keep_session != nullptr && library_.free_session != nullptr &&
                        library_.verify_result != nullptr && library_.verify_error != nullptr;
   if (!is_able) return;

@@ -7,9 +7,12 @@
 #include <string_view>
 #include <vector>
 
-#include "store/libpq_library.h"
+struct pg_conn;  // libpq's PGconn
+struct ssl_st;   // a TLS session of OpenSSL
 
 namespace signalbox {
+
+struct LibpqLibrary;
 
 // The TLS sessions of one connection that is being made. It may try several addresses.
 class PostgresCertificates {
@@ -22,7 +25,7 @@ class PostgresCertificates {
 
   // Keeps the session that the connection has at present, if it has one. Called before each step
   // of making it: after the step in which a session fails, libpq has none.
-  void note_session(PGconn* connection);
+  void note_session(pg_conn* connection);
 
   // Returns `line` of the connection's messages, which are asked for in their order, with the
   // reason behind it, as OpenSSL words it, if it says that a certificate isn't taken.

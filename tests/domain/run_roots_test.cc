@@ -8,10 +8,10 @@
 namespace signalbox {
 namespace {
 
-const PipelineDefinition one{"one", {worker_station("a")}};
+const PipelineDefinition one_station{"one", {worker_station("a")}};
 
 Event started_at(const std::string& run_root) {
-  Event event = started(one);
+  Event event = started(one_station);
   std::get<RunStarted>(std::get<RunEvent>(event)).run_root = run_root;
   return event;
 }
@@ -27,7 +27,7 @@ class RunRootsTest : public GivenWhenThen {
     start.goal = "goal";
     start.request_digest = digest_of(1);
     start.pipeline_digest = digest_of(0x90);
-    start.pipeline = one;
+    start.pipeline = one_station;
   }
 
   // Starts a run of this root.
@@ -150,7 +150,7 @@ TEST_F(RunRootsTest, ARetryNeedsItsRootAsWell) {  // S11, S14
   }
   RetryRun retry;
   retry.run_id = run;
-  retry.failed = evolved_failed_run(log, one);
+  retry.failed = evolved_failed_run(log, one_station);
   retry.failed_at = log.back().position;
   when_started(2, "/srv/a/b");
   then_names({"RunStarted"});
