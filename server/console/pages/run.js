@@ -1,6 +1,6 @@
 /** One run: what it does and why, what can be done about it, and everything that it left. */
 import { html } from '../vendor/htm-preact.js';
-import { countText, moneyText, wordsOf } from '../core/figures.js';
+import { countText, moneyText, tailOf, wordsOf } from '../core/figures.js';
 import { has } from '../core/identity.js';
 import { useKeys } from '../core/keys.js';
 import { useQuery } from '../core/query.js';
@@ -10,7 +10,7 @@ import { durationText, msOf, now } from '../core/time_text.js';
 import { useSignal } from '../core/use_signal.js';
 import { ActionButtons, actionKeys, ACTIONS, actionsFor, confirmAction, runTarget } from '../parts/actions.js';
 import { EventList } from '../parts/event_list.js';
-import { Answer } from '../parts/notice.js';
+import { Answer, Command } from '../parts/notice.js';
 import { Facts, Rows } from '../parts/rows.js';
 import { useSelected } from '../parts/selected.js';
 import { Age, CardLink, EventLink, Status } from '../parts/status.js';
@@ -78,7 +78,8 @@ function RunOverview({ run }) {
       ${run.stations.map((/** @type {any} */ station) => html`<${Station} key=${station.station} run=${run} station=${station} />`)}<//>
     <div class="over-time"><${Answer} answer=${trace}>${(/** @type {any} */ data) => html`<${Waterfall} trace=${data} hasParts=${true} />
       <p class="actions"><button class="small" onClick=${() => saveTrace(data)}>Save as a trace for Perfetto</button></p>`}<//></div>
-    ${has('run.list') && html`<p class="faint">Files of the run: <code>${run.run_root}</code>${run.repository ? html`, repository <code>${run.repository}</code>` : ''}${run.files_removed ? ', removed since' : ''}</p>`}`;
+    ${has('run.list') && html`<p class="faint">As a capsule, one file that proves itself, with the key of the log, beside the service: <${Command} command=${`signalbox run export ${run.run_id} --artifacts --signing-key audit.key -o run-${tailOf(run.run_id)}.capsule`} /></p>
+      <p class="faint">Files of the run: <code>${run.run_root}</code>${run.repository ? html`, repository <code>${run.repository}</code>` : ''}${run.files_removed ? ', removed since' : ''}</p>`}`;
 }
 
 const EVENTS_SHOWN = 500;
