@@ -2,7 +2,7 @@
 import { html, render, useEffect, useErrorBoundary, useState } from './vendor/htm-preact.js';
 import { identify, identity } from './core/identity.js';
 import { follow, tokenOfOtherTabs } from './core/live.js';
-import { interceptLinks, route } from './core/route.js';
+import { hrefOf, interceptLinks, route } from './core/route.js';
 import { keepToken, refusal, takeTokenFromAddress, token } from './core/session.js';
 import './core/theme.js';
 import { useSignal } from './core/use_signal.js';
@@ -32,7 +32,9 @@ const PAGES = /** @type {Record<string, () => Promise<(props: any) => any>>} */ 
 const RETRY_MS = 1000;
 
 /** Returns what loads this page, which may have any name: it is from the address. @param {string} page */
-const loaderOf = (page) => (Object.hasOwn(PAGES, page) ? PAGES[page] : () => import('./pages/not_found.js').then(({ NotFound }) => NotFound));
+const loaderOf = (page) => (Object.hasOwn(PAGES, page) ? PAGES[page] : async () => NotFound);
+
+const NotFound = () => html`<div class="empty"><p>The console has no such page.</p><a href=${hrefOf('inbox')}>What needs you</a></div>`;
 
 /** One page; a defect in it leaves the rest of the console usable. */
 function Page() {

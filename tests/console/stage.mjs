@@ -152,3 +152,18 @@ export function hadNoComplaint(...pages) {
     check(complaints.length === 0, `the browser complained: ${complaints.slice(0, 3).join('\n')}`);
   }
 }
+
+/** Returns the contrast between the lightest and the darkest that is painted of an element. */
+export async function contrastOf(page, element) {
+  const picture = await element.screenshot();
+  return page.evaluate(async (bytes) => {
+    const image = await createImageBitmap(new Blob([Uint8Array.from(bytes)]));
+    const surface = new OffscreenCanvas(image.width, image.height).getContext('2d');
+    surface.drawImage(image, 0, 0);
+    const { data } = surface.getImageData(0, 0, image.width, image.height);
+    const linear = (value) => (value <= 10 ? value / 255 / 12.92 : ((value / 255 + 0.055) / 1.055) ** 2.4);
+    const lights = Array.from({ length: data.length / 4 }, (_, at) => 0.2126 * linear(data[4 * at]) + 0.7152 * linear(data[4 * at + 1]) + 0.0722 * linear(data[4 * at + 2]));
+    const extreme = (look) => lights.reduce((one, other) => look(one, other));
+    return (extreme(Math.max) + 0.05) / (extreme(Math.min) + 0.05);
+  }, [...picture]);
+}

@@ -39,6 +39,12 @@ function onKey(/** @type {KeyboardEvent} */ event) {
 
 document.addEventListener('keydown', onKey);
 
+/** Keys that move through a list. @param {number} rows @param {number} at @param {(at: number) => void} setAt @returns {Shortcut[]} */
+export const movingKeys = (rows, at, setAt) => [
+  { keys: 'j', text: 'Next', run: () => setAt(Math.min(rows - 1, at + 1)) },
+  { keys: 'k', text: 'Previous', run: () => setAt(Math.max(0, at - 1)) },
+];
+
 /**
  * Takes these keys while the calling component is on screen.
  * @param {Shortcut[]} list

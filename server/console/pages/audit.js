@@ -8,6 +8,7 @@ import { useSignal } from '../core/use_signal.js';
 import { verifyFile } from '../proof/verify_file.js';
 import { closeDialog, openDialog } from '../parts/dialog.js';
 import { EventList } from '../parts/event_list.js';
+import { Facts } from '../parts/rows.js';
 import { Answer, Command, Commands } from '../parts/notice.js';
 
 const FILE_BYTES_MAX = 64 * 1024 * 1024;
@@ -53,9 +54,10 @@ function Present() {
   return html`<section aria-label="The proof"><p class="verdict ${words.tone}"><b>${words.mark} ${words.short(found)}</b></p>
     <p>${words.sentence(found)}</p>
     ${words.todo && html`<p>${words.todo}</p>`}<${Commands} commands=${words.commands} />
-    <dl class="figures">${found.size !== undefined && html`<div><dt>checkpoint</dt><dd>#${found.size}</dd></div>`}
-      ${found.checkedAt && html`<div><dt>checked</dt><dd>${timeText(found.checkedAt)}</dd></div>`}
-      ${kept && html`<div><dt>known here since</dt><dd>${timeText(kept.first)}</dd></div><div><dt>last proven</dt><dd>#${kept.size}, ${timeText(kept.at)}</dd></div>`}</dl>
+    <${Facts} of=${[
+      ['checkpoint', found.size !== undefined && `#${found.size}`], ['checked', found.checkedAt && timeText(found.checkedAt)],
+      ['known here since', kept && timeText(kept.first)], ['last proven', kept && `#${kept.size}, ${timeText(kept.at)}`],
+    ]} />
     ${found.key && html`<h2>Key</h2><${Command} command=${found.key} />`}
     ${found.other && html`<h2>The other key</h2><${Command} command=${found.other} />`}
     ${found.key && html`<${OtherKey} found=${found} />`}

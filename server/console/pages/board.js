@@ -6,12 +6,12 @@ import { useKeys } from '../core/keys.js';
 import { useQuery } from '../core/query.js';
 import { change, go, hrefOf } from '../core/route.js';
 import { call } from '../core/rpc.js';
-import { ACTIONS, ActionButtons, cardTarget } from '../parts/actions.js';
+import { ACTIONS, ActionButtons, cardTarget, MethodButton } from '../parts/actions.js';
 import { openDialog } from '../parts/dialog.js';
 import { Answer, Empty, Problem } from '../parts/notice.js';
 import { Age, Status } from '../parts/status.js';
 import { stateOf } from './card.js';
-import { SubmitCard } from './submit_card.js';
+import { SubmitCard } from './new_work.js';
 
 const CARDS_SHOWN = 50;
 /** Each is a question of its own. */
@@ -68,12 +68,10 @@ export function Board({ params: { project, lanes } }) {
   const submit = () => whyNot('card.submit') || openDialog(() => html`<${SubmitCard} project=${project} />`);
   const tick = () => call('loop.trigger', { loop: 'heartbeat', reason: 'asked for in the console' }).then(() => setError(null), setError);
   useKeys([{ keys: 'n', text: 'Submit a card', run: submit }, { keys: 'P', text: 'Projects', run: () => go('projects') }], [project]);
-  const button = (/** @type {string} */ method, /** @type {string} */ text, /** @type {() => any} */ run) => html`<button class="small" aria-disabled=${whyNot(method) ? 'true' : null}
-    title=${whyNot(method) ?? ''} onClick=${() => whyNot(method) || run()}>${text}</button>`;
   return html`<div class="page board filled"><div class="head"><h1>Board${project ? html` <span class="faint">${project}</span>` : ''}</h1>
       <span class="actions">${project && html`<button class="quiet" onClick=${() => change({ project: undefined })}>all projects</button>`}
         ${(isInLanes || hasSeveralProjects(answer.data)) && html`<button class="chip" aria-pressed=${isInLanes ? 'true' : 'false'} onClick=${() => change({ lanes: isInLanes ? undefined : 'project' })}>by project</button>`}
-        ${button('loop.trigger', 'Tick now', tick)} ${button('card.submit', 'Submit a card', submit)}</span></div>
+        <${MethodButton} class="small" method="loop.trigger" run=${tick}>Tick now<//> <${MethodButton} class="small" method="card.submit" run=${submit}>Submit a card<//></span></div>
     <${Problem} error=${error} />
     <${Answer} answer=${answer}>${(/** @type {any} */ data) => html`<${Agents} agents=${data.agents} />
       ${data.held.map((/** @type {any} */ held) => html`<p key=${held.project} class="problem"><b>${held.project}</b> ${held.text}</p>`)}

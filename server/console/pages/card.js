@@ -6,7 +6,7 @@ import { hrefOf } from '../core/route.js';
 import { actionsFor, ActionButtons, cardTarget } from '../parts/actions.js';
 import { EventList } from '../parts/event_list.js';
 import { Answer } from '../parts/notice.js';
-import { Rows } from '../parts/rows.js';
+import { Facts, Rows } from '../parts/rows.js';
 import { useSelected } from '../parts/selected.js';
 import { Age, RunLink, Status } from '../parts/status.js';
 import { Waterfall } from '../parts/waterfall.js';
@@ -47,9 +47,10 @@ export function Card({ params: { id } }) {
     <div class="head"><div class="run-title"><span class="faint"><a href=${hrefOf('board', { project: card.project })}>Board</a> / ${card.project} / <span class="id">${id}</span></span><h1>${card.title}</h1></div>
       <${ActionButtons} actions=${actionsFor('card', card)} targets=${[cardTarget(card)]} /></div>
     <p class="sentence" aria-busy=${why.data || why.error ? null : 'true'}><${Status} status=${card.status} /> ${stateOf(card) || (why.data?.reasons[0]?.text ?? '')}</p>
-    <dl class="figures"><div><dt>attempts</dt><dd>${card.attempts}</dd></div><div><dt>priority</dt><dd>${card.priority}</dd></div>
-      <div><dt>submitted</dt><dd><${Age} time=${card.submitted_at} /> ago by ${card.submitted_by}</dd></div>
-      ${card.key && html`<div><dt>key</dt><dd>${card.key}</dd></div>`}${card.commit && html`<div><dt>commit</dt><dd><code>${card.commit.slice(0, 12)}</code></dd></div>`}</dl>
+    <${Facts} of=${[
+      ['attempts', card.attempts], ['priority', card.priority], ['submitted', html`<${Age} time=${card.submitted_at} /> ago by ${card.submitted_by}`],
+      ['key', card.key], ['commit', card.commit && html`<code>${card.commit.slice(0, 12)}</code>`],
+    ]} />
     ${card.brief && html`<section aria-label="Brief"><h2>Brief</h2><pre class="brief" tabindex="0">${card.brief}</pre></section>`}
     ${card.checks_changed && html`<section aria-label="Changed checks"><h2>Changed checks</h2><p class="tone-bad">The work changes files that decide how it is checked: ${card.checks_changed.join(', ')}.</p></section>`}
     ${card.left_out && html`<section aria-label="Left out"><h2>Left out of its commits</h2><ul>${card.left_out.map((/** @type {string} */ sentence) => html`<li>${sentence}</li>`)}</ul></section>`}

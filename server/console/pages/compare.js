@@ -48,10 +48,10 @@ function Thing({ changed: { stream, name, events, latest, last }, from, to }) {
   const [isOpen, setOpen] = useState(false);
   const [noun, ...rest] = stream.split('/');
   const id = rest.join('/');
-  const text = name || (noun === 'run' || noun === 'card' ? tailOf(id) : id || noun);
-  const title = noun === 'run' || noun === 'card' ? html`<a class="cut" href=${hrefOf(noun, { id })}>${text}</a>` : html`<a class="cut" href=${hrefOf('events', { stream })}>${text}</a>`;
+  const hasPage = noun === 'run' || noun === 'card';
+  const text = name || (hasPage ? tailOf(id) : id || noun);
   return html`<li><div class="changed-thing">${hasFields(stream) ? html`<button class="quiet" aria-expanded=${isOpen ? 'true' : 'false'} aria-label="Fields of ${text}" onClick=${() => setOpen(!isOpen)}>${isOpen ? '▾' : '▸'}</button>` : html`<span></span>`}
-    ${title} <span class="cut">${wordsOf(latest.type.replace(/(?<=[a-z])(?=[A-Z])/g, ' '))} <${EventLink} position=${latest.position} /></span> <span class="faint number">${plural(events, 'event')}</span></div>
+    <a class="cut" href=${hasPage ? hrefOf(noun, { id }) : hrefOf('events', { stream })}>${text}</a> <span class="cut">${wordsOf(latest.type.replace(/(?<=[a-z])(?=[A-Z])/g, ' '))} <${EventLink} position=${latest.position} /></span> <span class="faint number">${plural(events, 'event')}</span></div>
     ${isOpen && html`<${Fields} stream=${stream} from=${from} to=${to ?? last} />`}</li>`;
 }
 
@@ -106,8 +106,8 @@ export function Compare({ params: { vs } }) {
   const isAsked = Number.isSafeInteger(Number(vs)) && Number(vs) > 0;
   // Without the present a later moment would be taken for it.
   const isKnown = present > 0 && isAsked && Number.isSafeInteger(there) && here > 0;
-  const runs = [usePresentQuery(isKnown ? 'run.list' : null, { limit: 1, totals: true }, String(from)), usePresentQuery(isKnown ? 'run.list' : null, { limit: 1, totals: true }, later)];
-  const cards = [usePresentQuery(isKnown ? 'board.get' : null, { limit: 1 }, String(from)), usePresentQuery(isKnown ? 'board.get' : null, { limit: 1 }, later)];
+  const [runs, cards] = [['run.list', { totals: true }], ['board.get', {}]].map(([method, params]) => [String(from), later].map((each) =>
+    usePresentQuery(isKnown ? /** @type {string} */ (method) : null, { limit: 1, .../** @type {object} */ (params) }, each)));
   const isThere = [...runs, ...cards].every(({ data }) => data);
   if (!isKnown) return html`<div class="page"><h1>What changed</h1><${Problem} error=${status.error} />${isAsked ? html`${!status.error && html`<p class="loading" aria-busy="true">asking …</p>`}` : html`<${Empty} text="Which moments are compared isn’t known: show one on the bar below, and press “compare” there." />`}</div>`;
   return html`<div class="page compare"><div class="head"><h1>What changed <span class="faint">${plural(to - from, 'event')}</span></h1></div>

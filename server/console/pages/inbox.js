@@ -1,12 +1,12 @@
 /** What waits for a person, the longest first; and below it what is at work. */
 import { html, useEffect, useState } from '../vendor/htm-preact.js';
 import { bytesText, plural, wordsOf } from '../core/figures.js';
-import { useKeys } from '../core/keys.js';
+import { movingKeys, useKeys } from '../core/keys.js';
 import { moment } from '../core/past.js';
 import { usePresentQuery, useQuery } from '../core/query.js';
 import { go, hrefOf } from '../core/route.js';
 import { useSignal } from '../core/use_signal.js';
-import { ACTIONS, ActionButtons, Findings, THE_SERVICE, confirmAction, findingsOf } from '../parts/actions.js';
+import { ACTIONS, ActionButtons, actionKeys, Findings, THE_SERVICE, confirmAction, findingsOf } from '../parts/actions.js';
 import { Later } from '../parts/later.js';
 import { Answer, Asking, Commands } from '../parts/notice.js';
 import { Age } from '../parts/status.js';
@@ -91,11 +91,8 @@ export function Inbox() {
     if (item) go(...pageOf(item));
   };
   useKeys([
-    { keys: 'j', text: 'Next', run: () => setAt(Math.min(items.length - 1, at + 1)) },
-    { keys: 'k', text: 'Previous', run: () => setAt(Math.max(0, at - 1)) },
+    ...movingKeys(items.length, at, setAt), ...actionKeys(act).filter(({ keys }) => 'aR'.includes(keys)),
     { keys: 'Enter', text: 'Open', run: open },
-    { keys: 'a', text: 'Approve', run: () => act('approve') },
-    { keys: 'R', text: 'Retry', run: () => act('retry') },
     { keys: 'u', text: 'Resume or unblock', run: () => { act('resume'); act('unblock'); act('resumeAll'); } },
   ], [at, answer.data]);
   return html`<div class="page inbox"><h1>Needs you ${answer.data && html`<span class="faint">${answer.data.total}${answer.data.capped && '+'}</span>`}</h1>

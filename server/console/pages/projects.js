@@ -7,7 +7,7 @@ import { usePresentQuery, useQuery } from '../core/query.js';
 import { hrefOf } from '../core/route.js';
 import { useSignal } from '../core/use_signal.js';
 import { Answer, Commands, Empty } from '../parts/notice.js';
-import { Rows } from '../parts/rows.js';
+import { Facts, Rows } from '../parts/rows.js';
 import { Age, EventLink } from '../parts/status.js';
 
 /** What the cards of the project will miss, as git has it now: no event says when that changes. @param {{name: string}} props */
@@ -35,9 +35,8 @@ function ProjectDetail({ name }) {
       <p class="faint">The policy before stays in force. <${EventLink} position=${project.refused.position} /> <${Age} time=${project.refused.recorded_at} /> ago</p></div>`}
     ${project.policy_hold && html`<div class="problem" role="alert">Nothing of this project is started or merged: its policy file ${project.policy_hold === 'gone' ? 'is gone' : 'was never understood'}.
       <${Commands} commands=${[`signalbox project get ${name}`]} /></div>`}
-    <dl class="figures"><div><dt>repository</dt><dd><code>${project.repository}</code></dd></div><div><dt>base</dt><dd>${project.base}</dd></div>
-      ${project.remote && html`<div><dt>remote</dt><dd>${project.remote}</dd></div>`}
-      ${Object.entries(project.cards).map(([status, count]) => html`<div key=${status}><dt>${wordsOf(status)}</dt><dd>${count}</dd></div>`)}</dl>
+    <${Facts} of=${[['repository', html`<code>${project.repository}</code>`], ['base', project.base], ['remote', project.remote],
+      ...Object.entries(project.cards).map(([status, count]) => [wordsOf(status), count])]} />
     <${Missing} name=${name} />
     <section aria-label="Policy"><h2>Policy in force</h2><${Rows} label="Policy keys" heads=${['key', 'value']} isHeadUnseen=${true}>
       <tbody>${Object.entries(project.policy ?? {}).map(([key, value]) => html`<tr key=${key}><td class="mono">${key}</td><td class="wide">${valueText(value)}</td></tr>`)}</tbody><//></section>

@@ -1,22 +1,86 @@
 /** One run: what it does and why, what can be done about it, and everything that it left. */
 import { html } from '../vendor/htm-preact.js';
-import { countText, moneyText, wordsOf } from '../core/figures.js';
+import { countText, moneyText, tailOf, wordsOf } from '../core/figures.js';
 import { has } from '../core/identity.js';
 import { useKeys } from '../core/keys.js';
 import { useQuery } from '../core/query.js';
 import { change, hrefOf } from '../core/route.js';
+import { saveFile } from '../core/save_file.js';
 import { durationText, msOf, now } from '../core/time_text.js';
 import { useSignal } from '../core/use_signal.js';
-import { ACTIONS, actionsFor, ActionButtons, confirmAction, runTarget } from '../parts/actions.js';
+import { ActionButtons, actionKeys, ACTIONS, actionsFor, confirmAction, runTarget } from '../parts/actions.js';
 import { EventList } from '../parts/event_list.js';
-import { Answer } from '../parts/notice.js';
+import { Answer, Command } from '../parts/notice.js';
+import { Facts, Rows } from '../parts/rows.js';
 import { useSelected } from '../parts/selected.js';
-import { Age, CardLink, Status } from '../parts/status.js';
+import { Age, CardLink, EventLink, Status } from '../parts/status.js';
+import { Waterfall } from '../parts/waterfall.js';
+import { Reasons } from './reasons.js';
 import { RunArtifacts } from './run_artifacts.js';
 import { RunChange } from './run_change.js';
 import { RunOutput } from './run_output.js';
-import { RunOverview } from './run_overview.js';
-import { Reasons } from './reasons.js';
+
+/** @param {{run: any, station: any, attempt: any}} props */
+function Attempt({ run, station, attempt }) {
+  const present = useSignal(now);
+  const tookMs = (msOf(attempt.ended_at) ?? present) - (msOf(attempt.started_at) ?? present);
+  const cost = attempt.usage?.cost_microusd;
+  return html`<tr><td class="number">${attempt.attempt}</td><td><${Status} status=${attempt.status} text=${attempt.outcome && wordsOf(attempt.outcome)} /></td>
+    <td class="cut wide">${attempt.error ? html`<span class="tone-bad">${attempt.error.code}</span> ${attempt.error.message}` : attempt.summary ?? attempt.strategy}</td>
+    <td class="faint cut">${attempt.worker}</td><td class="number">${cost ? moneyText(cost) : ''}</td><td class="number">${durationText(tookMs)}</td>
+    <td>${attempt.job_id && has('run.log') && html`<a href=${hrefOf('run', { id: run.run_id, tab: 'output', station: station.station, attempt: String(attempt.attempt) })}>output</a>`}</td>
+    <td>${attempt.token && html`<${EventLink} position=${attempt.token} />`}</td></tr>`;
+}
+
+/** @param {{run: any, station: any}} props */
+function Station({ run, station }) {
+  const { decided } = station;
+  return html`<tbody><tr class="station"><th scope="rowgroup" colspan="8"><${Status} status=${station.waiting_for ? 'waiting' : station.status}
+      text=${station.waiting_for && `waits: ${wordsOf(station.waiting_for)}`} /> ${station.station} <span class="faint">${station.executor}</span>
+      ${station.waiting_note && html` <span class="faint">${station.waiting_note}</span>`}
+      ${decided && html` <span class="faint">${decided.decision === 'approve' ? 'approved' : 'rejected'} by ${decided.actor}${decided.reason ? `: ${decided.reason}` : ''}</span>`}</th></tr>
+    ${station.attempts.map((/** @type {any} */ attempt) => html`<${Attempt} key=${attempt.attempt} run=${run} station=${station} attempt=${attempt} />`)}</tbody>`;
+}
+
+const MS_US = 1000;
+
+/**
+ * Returns the trace of a run in Chrome's format, which Perfetto opens as well: each span a slice, each event of it an instant. Steps
+ * and attempts have rows of their own, for they may overlap.
+ * @param {any} trace the result of run.trace
+ */
+function chromeTrace({ run_id: id, as_of: asOf, spans }) {
+  const timeOf = (/** @type {string} */ time) => Date.parse(time) * MS_US;
+  const rows = ['run', 'attempt', 'step'];
+  const events = [{ ph: 'M', pid: 1, name: 'process_name', args: { name: `run ${id}` } },
+    ...rows.map((name, row) => ({ ph: 'M', pid: 1, tid: row + 1, name: 'thread_name', args: { name } }))];
+  for (const span of spans) {
+    const begin = timeOf(span.started_at);
+    const place = { pid: 1, tid: rows.indexOf(span.kind === 'usage' ? 'attempt' : span.kind) + 1 };
+    events.push(/** @type {any} */ ({
+      ph: 'X', ...place, name: span.name, cat: span.kind, ts: begin, dur: timeOf(span.ended_at ?? asOf) - begin,
+      args: { status: span.status, ...(span.message ? { message: span.message } : {}), ...span.attributes },
+    }));
+    for (const event of span.events) {
+      events.push(/** @type {any} */ ({ ph: 'i', s: 't', ...place, name: event.name, ts: timeOf(event.at), args: event.attributes }));
+    }
+  }
+  return { displayTimeUnit: 'ms', traceEvents: events };
+}
+
+const saveTrace = (/** @type {any} */ trace) =>
+  saveFile(new Blob([JSON.stringify(chromeTrace(trace))], { type: 'application/json' }), `run-${trace.run_id}.json`);
+
+/** @param {{run: any}} props */
+function RunOverview({ run }) {
+  const trace = useQuery('run.trace', { run_id: run.run_id });
+  return html`<${Rows} label="Stations and attempts" heads=${['attempt', 'status', 'result', 'worker', 'cost', 'took', 'output', 'event']} isHeadUnseen=${true} kind="stations">
+      ${run.stations.map((/** @type {any} */ station) => html`<${Station} key=${station.station} run=${run} station=${station} />`)}<//>
+    <div class="over-time"><${Answer} answer=${trace}>${(/** @type {any} */ data) => html`<${Waterfall} trace=${data} hasParts=${true} />
+      <p class="actions"><button class="small" onClick=${() => saveTrace(data)}>Save as a trace for Perfetto</button></p>`}<//></div>
+    ${has('run.list') && html`<p class="faint">As a capsule, one file that proves itself, with the key of the log, beside the service: <${Command} command=${`signalbox run export ${run.run_id} --artifacts --signing-key audit.key -o run-${tailOf(run.run_id)}.capsule`} /></p>
+      <p class="faint">Files of the run: <code>${run.run_root}</code>${run.repository ? html`, repository <code>${run.repository}</code>` : ''}${run.files_removed ? ', removed since' : ''}</p>`}`;
+}
 
 const EVENTS_SHOWN = 500;
 /** Each with its key, and the method without which it isn’t there. */
@@ -35,17 +99,13 @@ function Figures({ run }) {
   const { cost_microusd: cost, tokens, turns } = run.used;
   const limit = run.budget;
   const of = (/** @type {number} */ used, /** @type {number} */ most, /** @type {(value: number) => string} */ text) =>
-    `${text(used)}${most ? ` of ${text(most)}` : ''}`;
-  return html`<dl class="figures">
-    <div><dt>took</dt><dd>${durationText(tookMs)}</dd></div>
-    <div><dt>started</dt><dd><${Age} time=${run.started_at} /> ago by ${run.actor}</dd></div>
-    ${(cost > 0 || limit.cost_microusd > 0) && html`<div><dt>cost</dt><dd>${of(cost, limit.cost_microusd, moneyText)}</dd></div>`}
-    ${(tokens > 0 || limit.tokens > 0) && html`<div><dt>tokens</dt><dd>${of(tokens, limit.tokens, countText)}</dd></div>`}
-    ${(turns > 0 || limit.turns > 0) && html`<div><dt>turns</dt><dd>${of(turns, limit.turns, countText)}</dd></div>`}
-    <div><dt>pipeline</dt><dd>${run.pipeline}</dd></div>
-    ${run.project && html`<div><dt>project</dt><dd>${runsWith({ project: run.project }, run.project)}</dd></div>`}
-    ${Object.entries(run.labels).map(([name, value]) => html`<div key=${name}><dt>${name}</dt><dd>${runsWith({ label: `${name}=${value}` }, value)}</dd></div>`)}
-  </dl>`;
+    (used > 0 || most > 0) && `${text(used)}${most ? ` of ${text(most)}` : ''}`;
+  return html`<${Facts} of=${[
+    ['took', durationText(tookMs)], ['started', html`<${Age} time=${run.started_at} /> ago by ${run.actor}`],
+    ['cost', of(cost, limit.cost_microusd, moneyText)], ['tokens', of(tokens, limit.tokens, countText)], ['turns', of(turns, limit.turns, countText)],
+    ['pipeline', run.pipeline], ['project', run.project && runsWith({ project: run.project }, run.project)],
+    ...Object.entries(run.labels).map(([name, value]) => [name, runsWith({ label: `${name}=${value}` }, value)]),
+  ]} />`;
 }
 
 /** What the log has of the run. @param {{run: any}} props */
@@ -74,10 +134,7 @@ export function Run({ params: { id, tab = 'overview', ...params } }) {
   useKeys([
     ...TABS.map(([name, text, key]) => ({ keys: key, text, run: () => change({ tab: name }) })),
     ...(has('run.why') ? [{ keys: 'w', text: 'Why', run: () => change({ tab: 'why' }) }] : []),
-    { keys: 'a', text: 'Approve', run: () => act('approve') },
-    { keys: 'p', text: 'Pause', run: () => act('pause') },
-    { keys: 'u', text: 'Resume', run: () => act('resume') },
-    { keys: 'R', text: 'Retry', run: () => act('retry') },
+    ...actionKeys(act),
   ], [answer.data]);
   // As in every list of tabs: one of them is a stop, and the arrows go through all.
   const onTabKey = (/** @type {KeyboardEvent} */ event) => {

@@ -1,22 +1,22 @@
 /** All runs: filters in the address, a virtual list, and actions on many of them. */
 import { html, useRef, useState } from '../vendor/htm-preact.js';
 import { countText, plural, tailOf } from '../core/figures.js';
-import { has, whyNot } from '../core/identity.js';
-import { useKeys } from '../core/keys.js';
+import { has } from '../core/identity.js';
+import { movingKeys, useKeys } from '../core/keys.js';
 import { moment, useSettledMoment } from '../core/past.js';
 import { useQuery } from '../core/query.js';
 import { change, go, hrefOf } from '../core/route.js';
 import { useRunPages } from '../core/run_pages.js';
 import { durationText, msOf, now } from '../core/time_text.js';
 import { useSignal } from '../core/use_signal.js';
-import { ACTIONS, ActionButtons, confirmAction, runTarget } from '../parts/actions.js';
+import { ACTIONS, ActionButtons, actionKeys, confirmAction, MethodButton, runTarget } from '../parts/actions.js';
 import { openDialog } from '../parts/dialog.js';
 import { Choice, FilterField } from '../parts/filter_field.js';
 import { Asking, Empty, Problem } from '../parts/notice.js';
 import { useSelected } from '../parts/selected.js';
 import { Age, RunState, StationBoxes, Status } from '../parts/status.js';
 import { VirtualList } from '../parts/virtual_list.js';
-import { StartRun } from './start_run.js';
+import { StartRun } from './new_work.js';
 
 const STATUSES = ['queued', 'running', 'paused', 'succeeded', 'failed', 'canceled'];
 const PERIODS = /** @type {Record<string, number>} */ ({ '1 h': 3_600_000, '12 h': 43_200_000, '7 d': 604_800_000 });
@@ -28,13 +28,10 @@ const TEXT_LENGTH_MAX = 256;
 const ID_TAIL = /^[0-9a-f-]{4,36}$/i;
 
 /** @param {Record<string, string>} params of the address @returns {Record<string, string>} of run.list */
-function filterOf({ status, project, label, since, text, ...others }) {
+function filterOf({ since, text, ...params }) {
   /** @type {Record<string, string>} */
   const filter = {};
-  if (status) filter.status = status;
-  if (project) filter.project = project;
-  if (label) filter.label = label;
-  for (const name of ['waiting_for', 'station', 'code']) if (others[name]) filter[name] = others[name];
+  for (const name of ['status', 'project', 'label', 'waiting_for', 'station', 'code']) if (params[name]) filter[name] = params[name];
   if (text) filter.text = text.slice(0, TEXT_LENGTH_MAX);
   if (Object.hasOwn(PERIODS, since)) {
     // To the minute, so that it stays the same question for a while.
@@ -45,10 +42,8 @@ function filterOf({ status, project, label, since, text, ...others }) {
 }
 
 /** @param {{name: string, value?: string, hint: string}} props */
-function TextFilter({ name, value, hint }) {
-  return html`<${FilterField} label=${name} hint=${hint} value=${value} lengthMax=${TEXT_LENGTH_MAX}
+const TextFilter = ({ name, value, hint }) => html`<${FilterField} label=${name} hint=${hint} value=${value} lengthMax=${TEXT_LENGTH_MAX}
     onChange=${(/** @type {string} */ text) => change({ [name]: text })} />`;
-}
 
 /** How long a run took, or takes so far. @param {{run: any}} props */
 function Took({ run }) {
@@ -104,22 +99,16 @@ export function Runs({ params }) {
   const chooseAll = () => setChosen(new Set(shown.slice(0, CHOSEN_MAX).map(({ run_id: id }) => id)));
   const act = (/** @type {string} */ name) =>
     confirmAction(ACTIONS[name], subjects.filter(ACTIONS[name].allows).map(runTarget));
-  const start = () => openDialog(StartRun);
   useKeys([
-    { keys: 'j', text: 'Next', run: () => setAt(Math.min(shown.length - 1, at + 1)) },
-    { keys: 'k', text: 'Previous', run: () => setAt(Math.max(0, at - 1)) },
+    ...movingKeys(shown.length, at, setAt), ...actionKeys(act),
     { keys: 'Enter', text: 'Open', run: () => run && go('run', { id: run.run_id }) },
     { keys: 'x', text: 'Select', run: () => run && toggle(run.run_id) },
     { keys: 'w', text: 'Why', run: () => run && go('run', { id: run.run_id, tab: 'why' }) },
-    { keys: 'a', text: 'Approve', run: () => act('approve') },
-    { keys: 'p', text: 'Pause', run: () => act('pause') },
-    { keys: 'u', text: 'Resume', run: () => act('resume') },
-    { keys: 'R', text: 'Retry', run: () => act('retry') },
   ], [at, shown.length, chosen, rows]);
   const offered = Object.values(ACTIONS).filter((action) => action.subject === 'run' && chosenRuns.some(action.allows));
   return html`<div class="page runs filled">
     <div class="head"><h1>Runs ${rows && html`<span class="faint">${countText(shown.length)}${isWhole ? '' : '+'}</span>`}</h1>
-      <button class="primary small" aria-disabled=${whyNot('run.start') ? 'true' : null} title=${whyNot('run.start') ?? ''} onClick=${() => whyNot('run.start') || start()}>Start a run</button></div>
+      <${MethodButton} class="primary small" method="run.start" run=${() => openDialog(StartRun)}>Start a run<//></div>
     <div class="filters"><${Choice} name="status" values=${STATUSES} chosen=${params.status} isOptional=${true} /><${Choice} name="since" values=${Object.keys(PERIODS)} chosen=${params.since} isOptional=${true} />
       <${TextFilter} name="project" value=${params.project} hint="project" /><${TextFilter} name="label" value=${params.label} hint="label=value" />
       <${TextFilter} name="station" value=${params.station} hint="station" /><${TextFilter} name="code" value=${params.code} hint="error code" />

@@ -7,7 +7,7 @@ import { useQuery } from '../core/query.js';
 import { useSignal } from '../core/use_signal.js';
 import { ActionButtons, THE_SERVICE, actionsFor } from '../parts/actions.js';
 import { Answer, Command } from '../parts/notice.js';
-import { Rows } from '../parts/rows.js';
+import { Facts, Rows } from '../parts/rows.js';
 import { Age } from '../parts/status.js';
 import { Sparklines } from './sparklines.js';
 
@@ -29,23 +29,20 @@ function Conditions({ status }) {
   return html`<div class="problem" role="alert"><ul>${bad.map((text) => html`<li key=${text}>${text}</li>`)}</ul></div>`;
 }
 
-/** When the process that answers started: of the past, and of a log without a service, nobody knows it. @param {{status: any}} props */
-function Started({ status }) {
-  const at = useSignal(moment);
-  if (at !== null || !status.started_at) return html`<div><dt>incarnation</dt><dd>${status.incarnation}</dd></div>`;
-  return html`<div><dt>started</dt><dd><${Age} time=${status.started_at} /> ago, incarnation ${status.incarnation}</dd></div>`;
-}
-
 const FIGURES = ['open_runs', 'ready_stations', 'waiting_claims', 'held_locks', 'waiting_locks', 'subscriptions'];
 
 function Status() {
+  const at = useSignal(moment);
   const answer = useQuery('server.status');
   return html`<${Answer} answer=${answer}>${(/** @type {any} */ status) => html`<${Conditions} status=${status} />
     <${ActionButtons} actions=${actionsFor('service', status)} targets=${[THE_SERVICE]} />
-    <dl class="figures"><div><dt>version</dt><dd>${status.version}</dd></div><${Started} status=${status} />
-      <div><dt>log</dt><dd>#${countText(status.durable_position)}</dd></div>
-      ${FIGURES.map((name) => html`<div key=${name}><dt>${wordsOf(name)}</dt><dd>${status[name] ?? 'not known'}</dd></div>`)}
-      <div><dt>data directory</dt><dd><code>${status.data_directory}</code></dd></div><div><dt>state digest</dt><dd><code>${status.state_digest?.slice(0, 16) ?? 'not known'}</code></dd></div></dl>`}<//>`;
+    <${Facts} of=${[
+      ['version', status.version],
+      // When the process that answers started: of the past, and of a log without a service, nobody knows it.
+      at !== null || !status.started_at ? ['incarnation', status.incarnation] : ['started', html`<${Age} time=${status.started_at} /> ago, incarnation ${status.incarnation}`],
+      ['log', `#${countText(status.durable_position)}`], ...FIGURES.map((name) => [wordsOf(name), status[name] ?? 'not known']),
+      ['data directory', html`<code>${status.data_directory}</code>`], ['state digest', html`<code>${status.state_digest?.slice(0, 16) ?? 'not known'}</code>`],
+    ]} />`}<//>`;
 }
 
 function Tokens() {

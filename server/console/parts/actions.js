@@ -6,22 +6,23 @@
 import { html, useEffect, useState } from '../vendor/htm-preact.js';
 import { whyNot } from '../core/identity.js';
 import { plural, tailOf } from '../core/figures.js';
+import { useQuery } from '../core/query.js';
 import { call, commandId } from '../core/rpc.js';
 import { closeDialog, openDialog } from './dialog.js';
 import { say } from './focus.js';
-import { Command, Problem } from './notice.js';
+import { commandOf, Fields, FromTerminal, isEmpty, paramsOf } from './form.js';
+import { Problem } from './notice.js';
 
 /**
  * @typedef {{id: string, text: string, params?: Record<string, any>, findings?: string[]}} Target what a command is
  *   about: `params` are those of this one alone, such as the question that a decision answers, or the
  *   number that the dialog begins with; `findings` are what has to be known of its work before a
  *   decision, and are missing where nobody has asked for them
- * @typedef {{label: string, param: string, unit: number}} Figure a number that the user gives, in a
- *   unit of `unit` of the param's
+ * @typedef {import('./form.js').Field} Field
  * @typedef {{name: string, method: string, subject: 'run' | 'card' | 'loop' | 'service', tone?: string, reason: 'optional' | 'required',
- *   params?: Record<string, any>, budget?: Figure[], number?: {label: string, param: string, max: number}, says: string, command: (id: string) => string,
- *   allows: (thing: any) => boolean}} Action `budget` are figures of a new budget, of which one has to be given;
- *   `number` is a whole number that has to be given, from `-max` to `max`
+ *   params?: Record<string, any>, fields?: Field[], into?: string, options?: Field[], says: string, command: (id: string) => string,
+ *   allows: (thing: any) => boolean}} Action one of the `fields` has to be given, and `into` is the param that has them, where it is
+ *   one; `options` may be given
  */
 
 const ID_PARAMS = { run: 'run_id', card: 'card_id', loop: 'loop' };
@@ -32,11 +33,12 @@ const asksApproval = (/** @type {any} */ run) => run.waiting_for === 'approval' 
 /** Errors after which the command may have been carried out, or may still be. */
 const OUTCOME_UNKNOWN = ['UNREACHABLE', 'UNKNOWN_OUTCOME'];
 
-/** What a run may use. @type {Figure[]} */
+const AMOUNT = { type: 'number', min: 0, step: 'any', of: Number };
+/** What a run may use. @type {Field[]} */
 export const BUDGET = [
-  { label: 'Cost in all, in dollars', param: 'cost_microusd', unit: 1e6 },
-  { label: 'Tokens in all', param: 'tokens', unit: 1 },
-  { label: 'Turns in all', param: 'turns', unit: 1 },
+  { label: 'Cost in all, in dollars', param: 'cost_microusd', option: '--max-cost-usd', word: 'DOLLARS', ...AMOUNT, of: (text) => Math.round(Number(text) * 1e6) },
+  { label: 'Tokens in all', param: 'tokens', option: '--max-tokens', ...AMOUNT, step: 1 },
+  { label: 'Turns in all', param: 'turns', option: '--max-turns', ...AMOUNT, step: 1 },
 ];
 
 /** @type {Record<string, Action>} */
@@ -44,7 +46,7 @@ export const ACTIONS = {
   approve: {
     name: 'Approve', method: 'run.resume', subject: 'run', tone: 'good', reason: 'optional', params: { decision: 'approve' },
     says: 'The station counts as succeeded and the run goes on.',
-    command: (id) => `signalbox run approve ${id}`, allows: asksApproval,
+    command: (id) => `signalbox run resume ${id} --decision approve`, allows: asksApproval,
   },
   reject: {
     name: 'Reject', method: 'run.resume', subject: 'run', tone: 'bad', reason: 'required', params: { decision: 'reject' },
@@ -63,12 +65,13 @@ export const ACTIONS = {
   },
   extend: {
     name: 'More budget', method: 'run.resume', subject: 'run', reason: 'optional',
-    budget: BUDGET,
+    fields: BUDGET, into: 'budget',
     says: 'The run goes on until it has used these totals. A figure that isn’t given stays.',
-    command: (id) => `signalbox run resume ${id} --max-cost-usd DOLLARS`, allows: (run) => run.waiting_for === 'budget' && run.status !== 'paused',
+    command: (id) => `signalbox run resume ${id}`, allows: (run) => run.waiting_for === 'budget' && run.status !== 'paused',
   },
   retry: {
     name: 'Retry', method: 'run.retry', subject: 'run', reason: 'optional',
+    options: [{ label: 'Retries of each station from now on (optional)', param: 'max_retries', option: '--max-retries', of: Number, type: 'number', min: 0, max: 100, step: 1, placeholder: 'as in the pipeline' }],
     says: 'The station that failed is tried again, with all its retries. What succeeded stays.',
     command: (id) => `signalbox run retry ${id}`, allows: (run) => run.status === 'failed',
   },
@@ -80,7 +83,7 @@ export const ACTIONS = {
   block: {
     name: 'Block', method: 'card.block', subject: 'card', reason: 'required',
     says: 'The board leaves the card alone until somebody unblocks it. If its work is done and couldn’t be proposed, another run begins then, and is told the reason.',
-    command: (id) => `signalbox card block ${id} --reason REASON`, allows: (card) => ['backlog', 'running', 'verifying', 'verified'].includes(card.status) || (['blocked', 'failed'].includes(card.status) && ['PUSH_FAILED', 'NOT_PROPOSED'].includes(card.code)),
+    command: (id) => `signalbox card block ${id}`, allows: (card) => ['backlog', 'running', 'verifying', 'verified'].includes(card.status) || (['blocked', 'failed'].includes(card.status) && ['PUSH_FAILED', 'NOT_PROPOSED'].includes(card.code)),
   },
   unblock: {
     name: 'Unblock', method: 'card.unblock', subject: 'card', tone: 'good', reason: 'optional',
@@ -89,14 +92,14 @@ export const ACTIONS = {
   },
   prioritize: {
     name: 'Prioritize', method: 'card.set_priority', subject: 'card', reason: 'optional',
-    number: { label: 'Priority', param: 'priority', max: 1e6 },
+    fields: [{ label: 'Priority', param: 'priority', option: '', of: Number, type: 'number', min: -1e6, max: 1e6, step: 1 }],
     says: 'Cards with a higher priority are started first, and among equals those that were submitted first. A run that is under way goes on.',
-    command: (id) => `signalbox card priority ${id} PRIORITY`, allows: (card) => card.status !== 'merged',
+    command: (id) => `signalbox card priority ${id}`, allows: (card) => card.status !== 'merged',
   },
   recover: {
     name: 'Recover', method: 'tick.recover', subject: 'loop', tone: 'good', reason: 'required',
     says: 'The loop ticks again. Its last tick has no end: look first at what it left.',
-    command: (id) => `signalbox tick recover ${id} --reason REASON`, allows: (tick) => tick.status === 'halted',
+    command: (id) => `signalbox tick recover ${id}`, allows: (tick) => tick.status === 'halted',
   },
   pauseAll: {
     name: 'Pause everything', method: 'server.pause', subject: 'service', tone: 'wait', reason: 'optional',
@@ -109,6 +112,18 @@ export const ACTIONS = {
     command: () => 'signalbox resume --all', allows: (service) => Boolean(service.paused),
   },
 };
+
+/** @param {Action} action @returns {Field} */
+const reasonOf = ({ reason }) => ({ label: `Reason${reason === 'required' ? '' : ' (optional)'}`, param: 'reason', option: '--reason', isRequired: reason === 'required', maxlength: 1024 });
+
+/** Returns the command line of an action. @param {Action} action @param {string} id @param {Field[]} [fields] @param {Field[]} [others] @param {import('./form.js').Given} [given] */
+export function commandLine(action, id, fields = action.fields ?? [], others = [reasonOf(action)], given = {}) {
+  const needed = isEmpty(fields, given) ? fields.slice(0, 1).map((field) => ({ ...field, isRequired: true })) : fields;
+  return commandOf(action.command(id), [...needed, ...others], given);
+}
+
+/** Keys of the likeliest actions on runs. @param {(name: string) => void} act @returns {import('../core/keys.js').Shortcut[]} */
+export const actionKeys = (act) => [['a', 'approve'], ['p', 'pause'], ['u', 'resume'], ['R', 'retry']].map(([keys, name]) => ({ keys, text: ACTIONS[name].name, run: () => act(name) }));
 
 /** The target of an action on the whole service. */
 export const THE_SERVICE = { id: 'service', text: 'the whole service' };
@@ -175,23 +190,28 @@ function useWholeTargets(action, targets) {
 /** The target of an action on a card. @param {any} card @returns {Target} */
 export const cardTarget = (card) => ({ id: card.card_id, text: card.title, params: { priority: card.priority } });
 
-/** The number that the dialog begins with: that of the only target. @param {Action} action @param {Target[]} targets @returns {Record<string, string>} */
-function numberOf({ number }, targets) {
-  const present = targets.length === 1 && number ? targets[0].params?.[number.param] : undefined;
-  return number && present !== undefined ? { [number.param]: String(present) } : {};
-}
-
-/** Returns the params of the figures that were given. @param {Figure[]} figures @param {Record<string, string>} given */
-export function budgetOf(figures, given) {
-  return Object.fromEntries(figures.filter(({ param }) => given[param]).map(({ param, unit }) => [param, Math.round(Number(given[param]) * unit)]));
+/**
+ * What may be given: a run that is retried alone may begin with any strategy of the station that failed, if it has several.
+ * @param {Action} action @param {Target[]} targets @returns {Field[]}
+ */
+function useOptions({ method, options = [] }, [{ id }, ...others]) {
+  const { data } = useQuery(method === 'run.retry' && others.length === 0 ? 'run.get' : null, { run_id: id });
+  const run = data?.run;
+  const { data: begin } = useQuery(run ? 'events.read' : null, { run_id: id, from: run?.started_position, limit: 1 });
+  const choices = begin?.events[0]?.data.pipeline?.stations.find((/** @type {any} */ { name }) => name === run?.station)?.retry.strategies ?? [];
+  return choices.length > 1 ? [{ label: 'Strategy (optional)', param: 'strategy', option: '--strategy', choices, none: 'the first of the station' }, ...options] : options;
 }
 
 /** @param {{action: Action, targets: Target[]}} props */
 function ActionDialog({ action, targets: given }) {
   const whole = useWholeTargets(action, given);
   const targets = whole ?? given;
-  const [figures, setFigures] = useState(() => numberOf(action, targets));
-  const [reason, setReason] = useState('');
+  const [filled, setFilled] = useState(/** @type {import('./form.js').Given} */ ({}));
+  const own = targets.length === 1 ? targets[0].params : undefined;
+  // A number begins with that of the only target.
+  const fields = (action.fields ?? []).map((field) => ({ value: own && field.param in own ? String(own[field.param]) : '', ...field }));
+  const isMissing = isEmpty(fields, filled);
+  const others = [reasonOf(action), ...useOptions(action, targets)];
   const [done, setDone] = useState(/** @type {Map<string, any>} */ (new Map()));
   const [isRunning, setRunning] = useState(false);
   const [ids] = useState(() => new Map(targets.map(({ id }) => [id, commandId(id)])));
@@ -200,6 +220,7 @@ function ActionDialog({ action, targets: given }) {
 
   const run = async () => {
     setRunning(true);
+    const about = paramsOf(fields, filled);
     const results = new Map([...done].filter(([, result]) => !result.error));
     for (const { id, params } of targets) {
       if (results.has(id)) continue;
@@ -207,8 +228,7 @@ function ActionDialog({ action, targets: given }) {
       try {
         await call(action.method, {
           ...(action.subject === 'service' ? {} : { [ID_PARAMS[action.subject]]: id }), ...action.params, ...decision, command_id: ids.get(id),
-          ...(reason ? { reason } : {}), ...(action.budget ? { budget: budgetOf(action.budget, figures) } : {}),
-          ...(action.number ? { [action.number.param]: Number(figures[action.number.param]) } : {}),
+          ...paramsOf(others, filled), ...(action.into ? { [action.into]: about } : about),
         });
         results.set(id, {});
       } catch (error) {
@@ -221,8 +241,7 @@ function ActionDialog({ action, targets: given }) {
     setRunning(false);
     const failed = targets.filter(({ id }) => results.get(id)?.error).length;
     if (failed === 0) closeDialog();
-    const about = targets.length === 1 ? targets[0].text : plural(targets.length, action.subject);
-    say(`${action.name}: ${failed ? `refused for ${failed} of ${targets.length}` : 'done'}, ${about}`);
+    say(`${action.name}: ${failed ? `refused for ${failed} of ${targets.length}` : 'done'}, ${targets.length === 1 ? targets[0].text : plural(targets.length, action.subject)}`);
   };
   const onSubmit = (/** @type {Event} */ event) => {
     event.preventDefault();
@@ -236,14 +255,8 @@ function ActionDialog({ action, targets: given }) {
       ${action.params?.decision && html`<${Findings} of=${findings} />`}
       ${done.get(id) && (done.get(id).error ? html`<${Problem} error=${done.get(id).error} />` : html` <span class="tone-good">✔ done</span>`)}
     </li>`)}</ul>
-    ${(action.budget ?? []).map(({ label, param }) => html`<label key=${param}>${label}<input type="number" min="0" step="any" value=${figures[param] ?? ''}
-      required=${Object.values(figures).every((value) => !value)} onInput=${(/** @type {any} */ event) => setFigures({ ...figures, [param]: event.target.value })} /></label>`)}
-    ${action.number && html`<label>${action.number.label}<input type="number" min=${-action.number.max} max=${action.number.max} step="1" required autofocus value=${figures[action.number.param] ?? ''}
-      onInput=${(/** @type {any} */ event) => setFigures({ [/** @type {any} */ (action.number).param]: event.target.value })} /></label>`}
-    <label>Reason${action.reason === 'required' ? '' : ' (optional)'}
-      <input type="text" maxlength="1024" required=${action.reason === 'required'} value=${reason} autofocus=${!action.number}
-        onInput=${(/** @type {any} */ event) => setReason(event.target.value)} /></label>
-    ${targets.length === 1 && html`<p class="faint">The same from a terminal: <${Command} command=${action.command(targets[0].id)} /></p>`}
+    <${Fields} fields=${[...fields.map((field) => ({ ...field, isRequired: isMissing })), ...others].map((field, at) => ({ autofocus: at === 0, ...field }))} given=${filled} set=${setFilled} />
+    ${targets.length === 1 && html`<${FromTerminal} command=${commandLine(action, targets[0].id, fields, others, filled)} />`}
     <div class="buttons">
       <button type="button" onClick=${closeDialog}>${isFinished ? 'Close' : 'Leave it'}</button>
       <button type="submit" class="primary tone-${action.tone ?? 'busy'}" aria-disabled=${isRunning || !whole ? 'true' : null}>
@@ -258,14 +271,12 @@ export function confirmAction(action, targets) {
   openDialog(() => html`<${ActionDialog} action=${action} targets=${frozen} />`);
 }
 
-/**
- * Buttons for actions; those that the role forbids say why.
- * @param {{actions: Action[], targets: Target[], small?: boolean}} props
- */
-export function ActionButtons({ actions, targets, small }) {
-  return html`<span class="actions">${actions.map((action) => {
-    const why = whyNot(action.method, action.params);
-    return html`<button key=${action.name} class="${small ? 'small' : ''} tone-${action.tone ?? 'busy'}" aria-disabled=${why ? 'true' : null}
-      title=${why ?? action.says} onClick=${() => confirmAction(action, targets)}>${action.name}</button>`;
-  })}</span>`;
+/** A button that calls a method; where the role forbids that, it says why. @param {{method: string, params?: Record<string, any>, title?: string, run: () => any, [attribute: string]: any}} props */
+export function MethodButton({ method, params, title = '', run, children, ...attributes }) {
+  const why = whyNot(method, params);
+  return html`<button ...${attributes} aria-disabled=${why ? 'true' : null} title=${why ?? title} onClick=${() => why || run()}>${children}</button>`;
 }
+
+/** @param {{actions: Action[], targets: Target[], small?: boolean}} props */
+export const ActionButtons = ({ actions, targets, small }) => html`<span class="actions">${actions.map((action) => html`<${MethodButton} key=${action.name} class="${small ? 'small' : ''} tone-${action.tone ?? 'busy'}"
+  method=${action.method} params=${action.params} title=${action.says} run=${() => confirmAction(action, targets)}>${action.name}<//>`)}</span>`;

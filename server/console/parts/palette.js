@@ -8,7 +8,7 @@ import { shellWord, tailOf } from '../core/figures.js';
 import { go } from '../core/route.js';
 import { nextRuns } from '../core/run_pages.js';
 import { has } from '../core/identity.js';
-import { ACTIONS, THE_SERVICE, actionsFor, cardTarget, confirmAction, runTarget } from './actions.js';
+import { ACTIONS, THE_SERVICE, actionsFor, cardTarget, commandLine, confirmAction, runTarget } from './actions.js';
 import { closeDialog, openDialog } from './dialog.js';
 import { placesHere } from './places.js';
 import { selectedThing } from './selected.js';
@@ -28,11 +28,11 @@ function fixedEntries() {
   const actions = selected ? actionsFor(selected.subject, thing) : [];
   return [
     ...actions.map((action) => ({
-      text: `${action.name} this ${action.subject}`, about: target.text, command: action.command(id),
+      text: `${action.name} this ${action.subject}`, about: target.text, command: commandLine(action, id),
       run: () => confirmAction(action, [target]),
     })),
     ...[ACTIONS.pauseAll, ACTIONS.resumeAll].filter(({ method }) => has(method)).map((action) => ({
-      text: action.name, about: THE_SERVICE.text, command: action.command(THE_SERVICE.id),
+      text: action.name, about: THE_SERVICE.text, command: commandLine(action, THE_SERVICE.id),
       run: () => confirmAction(action, [THE_SERVICE]),
     })),
     ...placesHere().map(({ page, name, command }) => ({ text: name, about: 'page', command, run: () => go(page) })),

@@ -61,7 +61,7 @@ async function nextMark(/** @type {string} */ kinds) {
  * Goes to an event of the run or card on screen, or of the one that is selected in a list: the next one, or the one before.
  * @param {number} by 1 or -1 @param {number} [from] the first position that it may have; without it, the newest
  */
-async function nextOfSelected(by, from) {
+async function findNextOfSelected(by, from) {
   const { subject, thing } = selectedThing.peek() ?? {};
   if (!subject) return;
   const stream = `${subject}/${thing[`${subject}_id`]}`;
@@ -73,6 +73,9 @@ async function nextOfSelected(by, from) {
   }
   if (by > 0) show(null);
 }
+
+/** As above; what can't be found isn't shown. @param {number} by @param {number} [from] */
+const nextOfSelected = (by, from) => findNextOfSelected(by, from).catch(() => {});
 
 /** @param {{log: import('../core/log_span.js').Histogram, marks: any[]}} props */
 function Marks({ log, marks }) {
@@ -119,7 +122,7 @@ function handlersOf({ log, track, first, last, position, isToPresent, move }) {
     },
     onKeyDown: (/** @type {KeyboardEvent} */ event) => {
       const by = { ArrowLeft: -1, ArrowRight: 1, PageUp: -FAR, PageDown: FAR }[event.key];
-      if (by && event.shiftKey) nextOfSelected(Math.sign(by), position + Math.sign(by)).catch(() => {});
+      if (by && event.shiftKey) nextOfSelected(Math.sign(by), position + Math.sign(by));
       else if (by) step(by);
       else if (event.key === 'Home') move(first);
       else if (event.key === 'End') move(null);
@@ -162,6 +165,10 @@ export function TimeBar() {
   const isToPresent = !range?.to;
   const handlers = log && handlersOf({ log, track, first, last, position, isToPresent, move: show });
   const zoom = (/** @type {number} */ by) => log && setRange(zoomed({ from: Date.parse(log.from), to: Date.parse(log.to) }, by, time ?? (isToPresent ? null : Date.parse(log.to)), { from: kept.current.begin, to: Date.now() }));
+  // What a retention dropped has no length here: its archive has it. Nobody sees its place where the bar begins later.
+  const isCut = first > 1 && (!range || range.from <= kept.current.begin);
+  const archive = marked?.marks.find((/** @type {any} */ { kind }) => kind === 'retention')?.text;
+  const dropped = `Before #${countText(first)}: dropped by a retention${archive ? `, archived in ${archive}` : ''}`;
   const other = page === 'compare' && Number(params.vs) > 0 ? Math.min(last, Number(params.vs)) : null;
   // From the present back to where the last tenth of the bar begins, until somebody moves that.
   const compare = () => log && go('compare', { vs: String(at === null ? positionOfPlace(log, 1 - NEAR) : position), at: undefined });
@@ -169,8 +176,8 @@ export function TimeBar() {
     { keys: 'L', text: 'The present', run: () => show(null) },
     { keys: '[', text: 'One event back', run: () => handlers?.step(-1) },
     { keys: ']', text: 'One event on', run: () => handlers?.step(1) },
-    { keys: '{', text: 'One event of the run or card back', run: () => nextOfSelected(-1, at === null ? undefined : position - 1).catch(() => {}) },
-    { keys: '}', text: 'One event of the run or card on', run: () => at !== null && nextOfSelected(1, position + 1).catch(() => {}) },
+    { keys: '{', text: 'One event of the run or card back', run: () => nextOfSelected(-1, at === null ? undefined : position - 1) },
+    { keys: '}', text: 'One event of the run or card on', run: () => at !== null && nextOfSelected(1, position + 1) },
     { keys: '+', text: 'The bar closer', run: () => zoom(1 / ZOOM) },
     { keys: '-', text: 'The bar wider', run: () => zoom(ZOOM) },
     { keys: '!', text: 'The next failure', run: () => nextMark('failure') },
@@ -187,6 +194,7 @@ export function TimeBar() {
   const { step: _, ...otherByHand } = handlersOf({ log, track, first, last, position: other ?? last, isToPresent, move: (to) => change({ vs: String(to ?? last) }) });
   return html`<footer class="time-bar ${at === null ? '' : 'past'}">
     <time>${clockText(log.from)}</time>
+    ${isCut && html`<button class="bar-dropped" title=${dropped} aria-label=${dropped} onClick=${() => show(first - 1)}></button>`}
     <div class="bar-whole"><div class="bar-track" ref=${track} role="slider" tabindex="0" aria-label="Moment on screen" aria-valuemin=${first} aria-valuemax=${last} aria-valuenow=${position} aria-valuetext=${text} ...${byHand}>
       ${drawn}
       ${other !== null && html`<i class="bar-between" style=${{ left: percentText(Math.min(place, otherPlace)), width: percentText(Math.abs(place - otherPlace)) }}></i>`}

@@ -319,6 +319,63 @@ export async function a_run_is_started(stage) {
   hadNoComplaint(page);
 }
 
+/** Somebody who tries a run again alone says how: with which strategy, and how often. The command line for it is beside. */
+export async function a_run_is_retried_in_another_way(stage) {  // C2
+  const { service } = stage;
+  const id = await service.startRun('needs another way', [['first', 'true'], ['go', 'exit 3', { retry: { max_retries: 0, strategies: ['original', 'simplified'] } }]]);
+  const plain = await service.startRun('has one way', [['go', 'exit 3']]);
+  for (const each of [id, plain]) await service.runIs(each, 'failed');
+  const page = await stage.open(`?page=run&id=${id}`, { hasAxe: true });
+  const dialog = page.locator('dialog[open]');
+  await page.getByRole('button', { name: 'Retry', exact: true }).first().click();
+  const strategy = dialog.getByRole('combobox', { name: 'Strategy' });
+  await strategy.waitFor();
+  check((await strategy.getByRole('option').allInnerTexts()).join() === 'the first of the station,original,simplified', 'other strategies than those of the station');
+  await dialog.getByText(`signalbox run retry ${id}`, { exact: true }).waitFor();
+  await strategy.selectOption('simplified');
+  await dialog.getByRole('spinbutton', { name: 'Retries of each station' }).fill('0');
+  await dialog.getByRole('textbox', { name: 'Reason' }).fill('too much at once');
+  await dialog.getByText(`signalbox run retry ${id} --reason 'too much at once' --strategy simplified --max-retries 0`, { exact: true }).waitFor();
+  const found = await stage.violations(page);
+  check(found.length === 0, found.join('; '));
+  await dialog.getByRole('button', { name: 'Retry', exact: true }).click();
+  await dialog.waitFor({ state: 'detached' });
+  const run = await eventually(async () => {
+    const each = await service.run(id);
+    return each.status === 'failed' && each.retries && each;
+  }, 'the end of the retried run');
+  check(run.retries[0].strategy === 'simplified' && run.retries[0].reason === 'too much at once' && run.max_retries === 0, JSON.stringify(run.retries));
+  check(run.stations[1].attempts.map((each) => each.strategy).join() === 'original,simplified', JSON.stringify(run.stations[1].attempts));
+  // Several runs together have no strategy in common, and one with a single strategy has nothing to choose.
+  await stage.turn(page, '?page=runs', 'has one way');
+  await page.getByRole('button', { name: 'select all' }).click();
+  await page.getByRole('button', { name: 'Retry', exact: true }).click();
+  await dialog.getByRole('heading', { name: 'Retry 2 runs' }).waitFor();
+  await dialog.getByRole('spinbutton', { name: 'Retries of each station' }).waitFor();
+  await stage.whole(page);
+  check(await strategy.count() === 0, 'a strategy for several runs');
+  hadNoComplaint(page);
+}
+
+/** The form of a card has the command line that submits the same one. */
+export async function a_card_is_submitted(stage) {  // C2
+  const { service } = stage;
+  await service.call('server.pause', { reason: 'no card is started' });
+  await service.call('project.put', { name: 'web', repository: repository(path.dirname(service.data)) });
+  const page = await stage.open('?page=board', { hasAxe: true });
+  await page.keyboard.press('n');
+  const dialog = page.locator('dialog[open]');
+  await dialog.getByText('signalbox card submit --project web TITLE', { exact: true }).waitFor();
+  await dialog.getByRole('textbox', { name: 'Title' }).fill('a way in');
+  await dialog.getByRole('spinbutton', { name: 'Priority' }).fill('3');
+  await dialog.getByText("signalbox card submit --project web 'a way in' --priority 3", { exact: true }).waitFor();
+  const found = await stage.violations(page);
+  check(found.length === 0, found.join('; '));
+  await dialog.getByRole('button', { name: 'Submit', exact: true }).click();
+  await page.getByRole('listitem').filter({ hasText: 'a way in' }).getByText('priority 3').waitFor();
+  hadNoComplaint(page);
+}
+
 /** A browser may be set so that pages put nothing on its clipboard. */
 export async function a_command_that_cant_be_copied(stage) {  // C1
   await stage.service.startRun('this waits', [['review']]);

@@ -46,6 +46,7 @@ export async function the_capsule_of_a_run(stage) {
       await page.locator('h1').getByText(goal).waitFor();
       await page.getByRole('status').getByText('a capsule').first().waitFor();
       check((await page.getByRole('navigation').getByRole('link').count()) === 1, 'other pages are offered');
+      check(await page.getByText('signalbox run export').count() === 0, 'a capsule of a capsule is offered');
       check((await page.getByRole('tab').allInnerTexts()).join() === 'Overview,Artifacts,Events', 'a tab shows what isn’t there');
       check(await page.getByRole('button', { name: 'Retry' }).count() === 0, 'an action is offered');
       check(!await page.evaluate(() => 'hacked' in window), 'the goal became an element');
@@ -80,4 +81,22 @@ export async function the_capsule_of_a_run(stage) {
       await once(each, 'exit');
     }
   }
+}
+
+/** No method has a capsule, since the service doesn't have its log's secret key: the page of a run has the command that writes it. */
+export async function a_capsule_is_a_command_away(stage) {  // C2
+  const { service } = stage;
+  const directory = path.dirname(service.data);
+  const id = await service.startRun('proves itself', [['build', 'true']]);
+  await service.runIs(id, 'succeeded');
+  const key = execFileSync(service.binary, ['audit', 'keygen', '-o', path.join(directory, 'audit.key'), '--name', 'example.com/box'], { encoding: 'utf8' }).trim();
+  const page = await stage.open(`?page=run&id=${id}`);
+  const command = await page.locator('code', { hasText: 'signalbox run export' }).innerText();
+  await page.getByRole('button', { name: `Copy ${command}` }).waitFor();
+  const [program, ...words] = command.split(' ');
+  check(program === 'signalbox' && words.includes(id), command);
+  execFileSync(service.binary, [...words, '--data', service.data], { cwd: directory });
+  const shown = execFileSync(service.binary, ['replay', path.join(directory, words.at(-1)), '--key', key], { encoding: 'utf8' });
+  check(shown.includes('proves itself'), shown);
+  hadNoComplaint(page);
 }

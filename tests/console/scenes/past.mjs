@@ -4,7 +4,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { allPages, fillLog } from '../night.mjs';
 import { eventually } from '../service.mjs';
-import { check, hadNoComplaint } from '../stage.mjs';
+import { check, contrastOf, hadNoComplaint } from '../stage.mjs';
 
 /** A moment shows what was known then, offers nothing to do, and leads back to the present. */
 export async function a_moment_of_the_past(stage) {
@@ -174,6 +174,21 @@ export async function before_the_horizon(stage) {  // C1
   // The bar is asked for again by itself.
   const slider = page.getByRole('slider', { name: 'Moment on screen' });
   await eventually(async () => Number(await slider.getAttribute('aria-valuemin')) > horizon, 'a bar that begins behind the horizon');
+  // What is before it is hatched, for every eye, says where it is, and leads there.
+  const hatched = page.getByRole('button', { name: `dropped by a retention, archived in ${place}/archive` });
+  for (const [colorScheme, forcedColors] of [['light', 'none'], ['dark', 'none'], ['light', 'active'], ['dark', 'active']]) {
+    await page.emulateMedia({ colorScheme, forcedColors });
+    const seen = await contrastOf(page, hatched);
+    check(seen >= 3, `hatched with a contrast of ${seen.toFixed(1)}, ${colorScheme}, forced colours ${forcedColors}`);
+  }
+  await page.emulateMedia({ colorScheme: 'light', forcedColors: 'none' });
+  await stage.turn(page, '?page=board');
+  await hatched.click();
+  await alert.getByText(`${place}/archive`).first().waitFor();
+  await page.getByRole('button', { name: 'Zoom into the bar' }).click();
+  await hatched.waitFor({ state: 'detached' });  // the bar begins later
+  await page.getByRole('button', { name: 'Zoom out of the bar' }).click();
+  await hatched.waitFor();
   await slider.focus();
   await page.keyboard.press('Home');
   await eventually(() => Number(new URL(page.url()).searchParams.get('at')) > horizon, 'the oldest moment that is kept');
