@@ -235,9 +235,12 @@ TEST_F(CellTrouble, AServerThatJoinsGoesOnWhereItWasKilled) {  // K5
   a_.server().start();
   await_role(a_, "active");
   constexpr int at_once = 250;
-  for (int first = 0; first < runs; first += at_once) {
-    ASSERT_EQ(start_many(a_, first, at_once).size(), at_once) << a_.server().messages();
+  Goals acknowledged;
+  // Some are refused if the database is slow for a second.
+  for (int first = 0; first < 10 * runs && acknowledged.size() < runs; first += at_once) {
+    acknowledged.merge(start_many(a_, first, at_once));
   }
+  ASSERT_GE(acknowledged.size(), runs) << a_.server().messages();
   const std::uint64_t end = position_of(a_);
   std::uint64_t reached = 0;
   for (int kill = 0; kill < 3; ++kill) {
@@ -257,7 +260,7 @@ TEST_F(CellTrouble, AServerThatJoinsGoesOnWhereItWasKilled) {  // K5
   await_position(b_, end);
   EXPECT_EQ(a_.server().stop(), 0);
   await_role(b_, "active");
-  EXPECT_EQ(goals(b_).size(), runs);
+  EXPECT_TRUE(std::ranges::includes(goals(b_), acknowledged));
   EXPECT_EQ(b_.server().stop(), 0);
   const Output verified = b_.server().cli({"replay", "--verify", "--json"});
   EXPECT_EQ(verified.exit_code, 0) << verified.out << verified.err;
