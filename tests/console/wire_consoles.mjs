@@ -1,8 +1,9 @@
 // So many consoles without their browsers: fork wire_consoles.mjs ADDRESS SECRET COUNT
 //
 // Each reads the stream of events, as a browser does, and asks what a page with all runs asks, as often as
-// that while events go on. What comes is counted and thrown away. Says "ready" once all streams are open;
-// to "end" it answers with what it counted.
+// that while events go on. What comes is counted and thrown away. Says "ready" once all streams are open and
+// each question was answered once, as in pages that have been open for a while; to "end" it answers with what
+// it counted.
 import http from 'node:http';
 import { PAUSE_MS_MAX, waitMs } from '../../server/console/core/pace.js';
 
@@ -33,8 +34,8 @@ function follow(number) {
   });
 }
 
-/** Asks a question again and again: something has changed all the time for a while. */
-async function keepAsking(agent, [method, params]) {
+/** Asks a question again and again: something has changed all the time for a while. Calls `answered` each time. */
+async function keepAsking(agent, [method, params], answered) {
   const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params });
   await new Promise((resolve) => setTimeout(resolve, Math.random() * PAUSE_MS_MAX));
   for (let quickestMs = Infinity; ;) {
@@ -45,16 +46,21 @@ async function keepAsking(agent, [method, params]) {
       request.on('error', reject).end(body);
     });
     counted.asked += 1;
+    answered();
     const tookMs = performance.now() - began;
     quickestMs = Math.min(quickestMs, tookMs, WAY_MS);
     await new Promise((resolve) => setTimeout(resolve, waitMs(PAUSE_MS_MAX, 0, tookMs - quickestMs, params)));
   }
 }
 
+const firstAnswers = [];
 for (let number = 0; number < Number(count); ++number) {
   await follow(number);
   const agent = new http.Agent({ keepAlive: true });
-  for (const question of QUESTIONS) keepAsking(agent, question).catch(() => {});
+  for (const question of QUESTIONS) {
+    firstAnswers.push(new Promise((answered, failed) => { keepAsking(agent, question, answered).catch(failed); }));
+  }
 }
+await Promise.all(firstAnswers);
 process.on('message', () => process.send({ ...counted, oldest: Math.min(...counted.positions) }, () => process.exit(0)));
 process.send('ready');
