@@ -185,10 +185,6 @@ export async function before_the_horizon(stage) {  // C1
   await stage.turn(page, '?page=board');
   await hatched.click();
   await alert.getByText(`${place}/archive`).first().waitFor();
-  await page.getByRole('button', { name: 'Zoom into the bar' }).click();
-  await hatched.waitFor({ state: 'detached' });  // the bar begins later
-  await page.getByRole('button', { name: 'Zoom out of the bar' }).click();
-  await hatched.waitFor();
   await slider.focus();
   await page.keyboard.press('Home');
   await eventually(() => Number(new URL(page.url()).searchParams.get('at')) > horizon, 'the oldest moment that is kept');
