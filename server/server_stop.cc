@@ -27,7 +27,9 @@ Rejection Server::stopping_refusal() {
 
 void Server::stop_on_signal(const std::string& name) {
   notify_stopping();
-  end_ = ServerEnd::stopped;  // also of a server that lets go of its cell, or was deposed
+  end_ = ServerEnd::stopped;
+  // One that lets go of its cell, or was deposed, ends already, but stands by no more.
+  if (stopping_) logger_.info("stopping: signal {}", name);
   stop("signal " + name);
 }
 
