@@ -264,7 +264,10 @@ TEST_F(CellTrouble, AServerThatJoinsGoesOnWhereItWasKilled) {  // K5
   await_position(b_, end);
   EXPECT_EQ(a_.server().stop(), 0);
   await_role(b_, "active");
-  EXPECT_TRUE(std::ranges::includes(goals(b_), acknowledged));
+  const Goals there = goals(b_);
+  EXPECT_TRUE(std::ranges::includes(there, acknowledged));
+  EXPECT_EQ(std::set<std::string>(there.begin(), there.end()).size(), there.size())
+      << "one is there twice";
   EXPECT_EQ(b_.server().stop(), 0);
   const Output verified = b_.server().cli({"replay", "--verify", "--json"});
   EXPECT_EQ(verified.exit_code, 0) << verified.out << verified.err;
