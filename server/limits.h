@@ -39,7 +39,7 @@ inline constexpr std::size_t caller_connections_max = 1024;
 inline constexpr std::size_t newcomers_max = 512;
 // New connections over TCP a second while newcomers_max is reached. Others wait in the kernel's
 // queue.
-inline constexpr std::size_t newcomers_per_second_max = 4'000;
+inline constexpr std::size_t newcomers_per_second_max = 2'000;
 // Bytes of a first line that are read at once. The rest of a longer one, if it isn't the server's
 // own user's, is read in pieces of 64 KiB with this pause between two.
 inline constexpr std::size_t newcomer_burst_bytes_max = 16 * 1024;

@@ -348,7 +348,8 @@ void Listener::on_decided(Protocol protocol, Socket socket, ConnectionOrigin ori
   }
   if (protocol == Protocol::tls) return refuse_tls(socket);
   keep(std::make_shared<Session>(std::move(socket), std::move(origin), service_.handle_line,
-                                 service_.output_ended, forget()));
+                                 service_.output_ended,
+                                 std::chrono::milliseconds(service_.close_grace_ms), forget()));
 }
 
 void Listener::use_tls(const TlsContext& tls) {

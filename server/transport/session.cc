@@ -19,7 +19,6 @@ namespace asio = boost::asio;
 
 constexpr std::size_t read_bytes_at_first = 4 * 1024;
 constexpr std::size_t read_bytes_at_most = 64 * 1024;
-constexpr std::chrono::seconds close_grace{5};
 
 Rejection line_too_long() {
   return {ErrorCode::LIMIT_EXCEEDED,
@@ -31,12 +30,13 @@ Rejection line_too_long() {
 }  // namespace
 
 Session::Session(Socket socket, ConnectionOrigin origin, HandleLine handle_line,
-                 OutputEnded output_ended, Ended ended)
+                 OutputEnded output_ended, std::chrono::milliseconds close_grace, Ended ended)
     : socket_(std::move(socket)),
       caller_(std::move(origin.caller)),
       place_(std::move(origin.place)),
       handle_line_(std::move(handle_line)),
       output_ended_(std::move(output_ended)),
+      close_grace_(close_grace),
       ended_(std::move(ended)),
       close_timer_(socket_.get_executor()),
       pause_timer_(socket_.get_executor()) {}
@@ -98,7 +98,8 @@ void Session::read() {
     const auto self = weak.lock();
     if (!self || stopped) return;
     self->pausing_ = false;
-    self->read_now();
+    if (self->place_->may_read_on()) return self->read_now();
+    self->read();
   });
 }
 
@@ -107,6 +108,7 @@ void Session::read_now() {
   if (in_.size() - filled_ < read_bytes_at_first) {
     in_.resize(std::max(std::min(in_.size() * 2, line_bytes_max + read_bytes_at_most),
                         filled_ + read_bytes_at_first));
+    place_->set_input(in_.size());  // before the next one asks for room
   }
   reading_ = true;
   const std::size_t room = std::min(in_.size() - filled_, read_bytes_at_most);
@@ -319,7 +321,7 @@ void Session::finish() {
 void Session::close_after_flush() {
   if (closing_ || closed_) return;
   closing_ = true;
-  close_timer_.expires_after(close_grace);
+  close_timer_.expires_after(close_grace_);
   close_timer_.async_wait([self = shared_from_this()](const boost::system::error_code& error) {
     if (!error) self->close();
   });

@@ -5,6 +5,7 @@
 // time, and is the hot path of the whole service. All calls come from the engine thread.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
@@ -29,8 +30,9 @@ class Session final : public Peer,
 
   using OutputEnded = std::function<void(const Peer& peer)>;
 
+  // `close_grace` is the time for what is left to be read when the connection is being closed.
   Session(Socket socket, ConnectionOrigin origin, HandleLine handle_line, OutputEnded output_ended,
-          Ended ended);
+          std::chrono::milliseconds close_grace, Ended ended);
 
   void start();
   void finish() override;
@@ -85,6 +87,7 @@ class Session final : public Peer,
   std::shared_ptr<Admission::Place> place_;
   HandleLine handle_line_;
   OutputEnded output_ended_;
+  const std::chrono::milliseconds close_grace_;
   Ended ended_;
 
   std::string in_;  // read buffer; the first filled_ bytes are input

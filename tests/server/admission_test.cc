@@ -126,6 +126,28 @@ TEST_F(AdmissionTest, DescriptorsAreLeftToOthers) {  // G5
   EXPECT_EQ(dropped(DropReason::descriptors), 1U);
 }
 
+TEST_F(AdmissionTest, LongLinesOfStrangersMakeRoomOneAtATime) {  // G5
+  for (int number = 0; number < 13; ++number) {
+    held_.push_back(admit(std::to_string(number), stranger("10.0.0.1")));
+  }
+  const auto user = admit("user", other_user());
+  for (std::size_t number = 0; number < 11; ++number) {
+    held_[number]->set_input(line_bytes_max - number);
+  }
+  EXPECT_TRUE(held_[11]->may_read_on()) << "there is room for one more";
+  held_[11]->set_input(line_bytes_max / 2);
+  EXPECT_TRUE(held_[12]->may_read_on());
+  EXPECT_EQ(closed_, std::set<std::string>{"0"}) << "the largest makes room";
+  held_[11]->set_input(line_bytes_max);
+  held_[12]->set_input(line_bytes_max / 2);
+  for (int number = 0; number < 100; ++number) EXPECT_FALSE(held_[1]->may_read_on());
+  EXPECT_TRUE(user->may_read_on()) << "strangers don't hold up users of this machine";
+  EXPECT_EQ(closed_.size(), 1U);
+  now_ += std::chrono::milliseconds(newcomer_pause_ms_min + 1);
+  EXPECT_TRUE(held_[1]->may_read_on());
+  EXPECT_EQ(closed_.size(), 2U);
+}
+
 TEST_F(AdmissionTest, TheLargestBufferGoesFirst) {  // G5
   const auto small = admit("small", stranger("10.0.0.1"));
   const auto large = admit("large", stranger("10.0.0.1"));

@@ -180,31 +180,42 @@ Admission::Place* Admission::place_to_free(const Place& arrived) const {
   return idle != nullptr ? idle : oldest;
 }
 
-// Closes what keeps the most bytes of the caller that keeps the most, until all are within bounds.
 // A connection that reads what it gets goes after those that don't.
+void Admission::drop_largest(const Share& share) {
+  const Time now = parts_.now();
+  const auto weight = [now](const Place& place) {
+    return std::pair(is_over(place.unread_since_, now, stalled_ms_min), place.bytes());
+  };
+  Place* largest = share.places.front();
+  for (Place* each : share.places) {
+    if (weight(*each) > weight(*largest)) largest = each;
+  }
+  drop(*largest, DropReason::buffered);
+}
+
+const Admission::Share& Admission::largest_share(bool strangers_only) const {
+  const Share* largest = nullptr;
+  for (const auto& [name, each] : shares_) {
+    if (strangers_only && each.kind != CallerKind::stranger) continue;
+    if (largest == nullptr || each.bytes > largest->bytes) largest = &each;
+  }
+  return *largest;
+}
+
+// Closes what keeps the most bytes of the caller that keeps the most, until all are within bounds.
 void Admission::enforce_bytes(const Share& share) {
-  const auto drop_largest = [this](const Share& of) {
-    const Time now = parts_.now();
-    const auto weight = [now](const Place& place) {
-      return std::pair(is_over(place.unread_since_, now, stalled_ms_min), place.bytes());
-    };
-    Place* largest = of.places.front();
-    for (Place* each : of.places) {
-      if (weight(*each) > weight(*largest)) largest = each;
-    }
-    drop(*largest, DropReason::buffered);
-  };
-  const auto largest_share = [this](bool strangers_only) {
-    const Share* largest = nullptr;
-    for (const auto& [name, each] : shares_) {
-      if (strangers_only && each.kind != CallerKind::stranger) continue;
-      if (largest == nullptr || each.bytes > largest->bytes) largest = &each;
-    }
-    return largest;
-  };
   if (share.bytes > caller_buffered_bytes_max) drop_largest(share);
-  while (stranger_bytes_ > newcomers_buffered_bytes_max) drop_largest(*largest_share(true));
-  while (bytes_ > buffered_bytes_max) drop_largest(*largest_share(false));
+  while (stranger_bytes_ > newcomers_buffered_bytes_max) drop_largest(largest_share(true));
+  while (bytes_ > buffered_bytes_max) drop_largest(largest_share(false));
+}
+
+bool Admission::has_line_room() {
+  if (stranger_bytes_ + line_bytes_max <= newcomers_buffered_bytes_max) return true;
+  const Time now = parts_.now();
+  if (line_room_made_at_ && !is_over(line_room_made_at_, now, newcomer_pause_ms_min)) return false;
+  line_room_made_at_ = now;
+  drop_largest(largest_share(true));
+  return true;
 }
 
 bool Admission::free_descriptor() {
@@ -290,6 +301,11 @@ bool Admission::Place::identify(const std::string& actor) {
   identified_ = true;
   admission_->enter(*this, actor, kind);
   return true;
+}
+
+bool Admission::Place::may_read_on() {
+  const bool is_stranger = share_ != nullptr && share_->kind == CallerKind::stranger;
+  return !is_stranger || admission_->has_line_room();
 }
 
 void Admission::Place::renew() { since_ = admission_->parts_.now(); }

@@ -89,6 +89,11 @@ class Admission : public std::enable_shared_from_this<Admission> {
   // if there is nobody to drop.
   bool make_room(const Place& arrived);
   void enforce_bytes(const Share& share);
+  void drop_largest(const Share& share);
+  // Returns the caller that keeps the most bytes.
+  [[nodiscard]] const Share& largest_share(bool strangers_only) const;
+  // See Place::may_read_on().
+  bool has_line_room();
   // Returns the oldest connection of the stranger who has the most; nullptr if there is no other
   // than `arrived`.
   [[nodiscard]] Place* oldest_stranger(bool is_tls, const Place* arrived) const;
@@ -105,6 +110,7 @@ class Admission : public std::enable_shared_from_this<Admission> {
   std::size_t tls_strangers_ = 0;
   std::size_t bytes_ = 0;
   std::size_t stranger_bytes_ = 0;
+  std::optional<Time> line_room_made_at_;  // when a stranger was dropped for another one's line
   std::size_t subscriptions_ = 0;
   std::map<DropReason, std::uint64_t> dropped_;
   std::map<DropReason, std::uint64_t> dropped_at_log_;  // as of the last line in the log
@@ -129,6 +135,10 @@ class Admission::Place {
   // too many: the request is to be refused and the connection closed.
   bool identify(const std::string& actor);
   [[nodiscard]] bool identified() const { return identified_; }
+  // Returns whether a stranger's long line may be read on now. Where strangers keep all that they
+  // may, the one that keeps the most makes room, but only one every newcomer_pause_ms_min: closing
+  // a connection and reading the next one costs more than not reading.
+  [[nodiscard]] bool may_read_on();
   // Returns true for the server's own user and root on the Unix socket.
   [[nodiscard]] bool is_owner() const { return is_owner_; }
   // Restarts the time for the first authenticated request.

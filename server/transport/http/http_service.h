@@ -68,12 +68,14 @@ struct HttpService {
         then(
             tl::unexpected(Rejection{ErrorCode::INTERNAL, "nothing keeps artifacts here", {}, {}}));
       };
-  // Deadlines in ms; tests set shorter ones.
+  // Deadlines in ms; tests set others.
   std::int64_t header_ms_max = http_header_ms_max;
   std::int64_t body_ms_max = http_body_ms_max;
   std::int64_t idle_ms_max = http_idle_ms_max;
   std::int64_t write_ms_max = http_write_ms_max;
   std::int64_t event_stream_heartbeat_ms = event_stream_heartbeat_ms_max;
+  // For what is left to be read of a connection that is being closed.
+  std::int64_t close_grace_ms = 5000;
   // Between two writes to a screen (SseForm), which shows one picture or two in that time: of
   // events that come fast, a write has several. Tests set a longer one.
   std::int64_t screen_write_interval_ms = 25;

@@ -22,7 +22,6 @@ namespace {
 namespace asio = boost::asio;
 namespace json = boost::json;
 
-constexpr std::chrono::seconds stream_close_grace{5};
 // How long a client waits at most until it hears of events that were skipped.
 constexpr std::chrono::milliseconds skipped_told_after{250};
 // What a stream keeps of its queue's memory while events come: with none it would grow anew, and be
@@ -283,7 +282,7 @@ void SseStream::schedule_heartbeat() {
 void SseStream::close_after_flush() {
   if (closing_ || closed()) return;
   closing_ = true;
-  timer_.expires_after(stream_close_grace);
+  timer_.expires_after(std::chrono::milliseconds(session_->service().close_grace_ms));
   timer_.async_wait([self = shared_from_this()](const boost::system::error_code& stopped) {
     if (!stopped) self->session_->close();
   });
