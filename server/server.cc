@@ -107,12 +107,12 @@ int Server::run() {
     logger_.error("{}", machine_.error().message);
     return 74;
   }
-  if (!former_decisions_) {
+  if (const StoreError* const error = former_decisions_.error()) {
     if (cell_ == nullptr) {
-      logger_.error("{}", without_former_decisions());
-      return exit_code_of(former_decisions_.error());
+      logger_.error("{}", former_decisions_.advice());
+      return exit_code_of(*error);
     }
-    logger_.warn("{}; this server can't take the cell until then", without_former_decisions());
+    logger_.warn("{}; this server can't take the cell until then", former_decisions_.advice());
   }
   if (!machine_->copied_from.empty()) {
     logger_.warn(
@@ -146,7 +146,7 @@ int Server::run() {
     if (cell_ != nullptr) {
       stand_by();
     } else {
-      take_former_decisions();
+      former_decisions_.record();
       schedule_turn();
       sweep_runners();
     }
@@ -248,7 +248,7 @@ void Server::resume_writes() {
   // The roll-back may have dropped ServerStarted itself, and all further events belong to this
   // incarnation.
   if (engine_.world().server.incarnation != incarnation_ && !begin_incarnation()) return;
-  take_former_decisions();
+  former_decisions_.record();
   arm();
   schedule_turn();
 }

@@ -56,12 +56,12 @@
 #include "server/rpc/service_metrics.h"
 #include "server/rpc/step_queue.h"
 #include "server/rpc/untold_usage.h"
-#include "server/runners/former_decisions.h"
 #include "server/runners/runner_executor.h"
 #include "server/runners/runner_registry.h"
 #include "server/scheduler/file_retention.h"
 #include "server/scheduler/followed_drops.h"
 #include "server/scheduler/followed_redactions.h"
+#include "server/scheduler/former_decisions.h"
 #include "server/scheduler/job_pause.h"
 #include "server/scheduler/job_troubles.h"
 #include "server/scheduler/redactions.h"
@@ -258,6 +258,7 @@ class Server {
   // What follows is in server_runners.cc.
   void wire_runners();
   [[nodiscard]] std::shared_ptr<RunnerParts> runner_parts();
+  FormerDecisions::Parts former_decisions_parts();
   // Looks at the runners' leases, and at access tokens that expire, now and each second.
   void sweep_runners();
   // Returns how the board has worktrees at runners removed.
@@ -266,15 +267,6 @@ class Server {
   void abandon_worktrees();
   // Other machines are those of the cell's other servers, or of a log that was copied.
   std::shared_ptr<BoardFiles> board_files();
-  // Records what operators had decided about runners when only this server kept that, and removes
-  // the file. Only the writer of the log may, in a cell whose level has such events: a standby does
-  // it once it takes over, and a writer once the level was raised.
-  void take_former_decisions();
-  // See RunnerParts::undo_unrecorded.
-  bool undo_former_decision(const std::string& runner, bool evicted);
-  // Returns why the service can't do without them, and what to do, if they can't be read.
-  [[nodiscard]] std::string without_former_decisions() const;
-  [[nodiscard]] std::filesystem::path former_decisions_file() const;
 
   // What follows is in server_rewriting.cc.
   std::unique_ptr<RetentionLoop> retention_loop(const StageRetention& stage);
@@ -323,13 +315,11 @@ class Server {
   ServiceArtifacts artifacts_;
   ProcessExecutor processes_;
   ModalExecutor modal_;
-  // nullopt: there are none, or all of them are recorded.
-  Stored<std::optional<RunnerDecisions>> former_decisions_ =
-      read_former_decisions(former_decisions_file());
   RunnerRegistry runners_;
   RunnerExecutor at_runners_;
   ExecutorSet executor_;
   Engine engine_;
+  FormerDecisions former_decisions_{former_decisions_parts()};
   WorldDigest digest_;
   Projector projector_;
   Snapshotter snapshotter_;

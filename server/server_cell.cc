@@ -101,10 +101,10 @@ void Server::take_over() {
   const auto recorded_ns = last_recorded_at(log_);
   if (!recorded_ns) return fail(78, recorded_ns.error().message);
   // They may have been put right since the start.
-  if (!former_decisions_) former_decisions_ = read_former_decisions(former_decisions_file());
-  if (!former_decisions_) {
+  former_decisions_.retry();
+  if (const StoreError* const error = former_decisions_.error()) {
     member_->ask_to_stop(/*lets_go=*/true, {});  // nothing was written
-    return fail(exit_code_of(former_decisions_.error()), without_former_decisions());
+    return fail(exit_code_of(*error), former_decisions_.advice());
   }
   const CellView view = member_->view();
   engine_.set_feature_level(view.feature_level);
@@ -113,7 +113,7 @@ void Server::take_over() {
   (void)engine_.begin(by_the_service)
       .apply(NoteCellTaken{view.cell, view.server.name, view.epoch, view.taken_because});
   if (!begun) return;
-  take_former_decisions();
+  former_decisions_.record();
   schedule_turn();
   sweep_runners();
   watch_cell();
@@ -163,7 +163,7 @@ void Server::upgrade_cell(const CellUpgraded& then) {
         engine_.set_feature_level(outcome->to);
         logger_.info("the cell {} is at feature level {} now; it was at {}", cell_->settings.name,
                      outcome->to, outcome->from);
-        if (!stopping_) take_former_decisions();
+        if (!stopping_) former_decisions_.record();
       }
       then(outcome);
     });

@@ -45,10 +45,7 @@ std::shared_ptr<RunnerParts> Server::runner_parts() {
   // In a cell no other service can still have the log.
   if (machine_ && cell_ == nullptr) runners_.expect_former_jobs(machine_->since);
   runners_.restore(engine_.world());
-  if (former_decisions_ && *former_decisions_) {
-    for (const std::string& runner : (*former_decisions_)->drained) runners_.drain(runner, true);
-    for (const std::string& runner : (*former_decisions_)->evicted) runners_.evict(runner);
-  }
+  former_decisions_.enforce();
   std::error_code ignored;  // what an earlier process left is uploaded again
   std::filesystem::remove_all(parts.uploads, ignored);
   parts.look_again = [this](const std::string& job_id) {
@@ -57,81 +54,23 @@ std::shared_ptr<RunnerParts> Server::runner_parts() {
   };
   parts.offers_changed = [this] { schedule_turn(); };
   parts.undo_unrecorded = [this](const std::string& runner, bool evicted) {
-    return undo_former_decision(runner, evicted);
+    if (!former_decisions_.undo(runner, evicted)) return false;
+    schedule_turn();
+    return true;
   };
   return std::make_shared<RunnerParts>(std::move(parts));
 }
 
-std::string Server::without_former_decisions() const {
-  const StoreError& error = former_decisions_.error();
-  return "which runners were drained or evicted can't be read: " + error.message +
-         (error.kind == StoreError::Kind::damaged
-              ? "; repair the file, or remove it: then those that it names may come back"
-              : "; nothing was found to be wrong with the file itself: see what keeps the service "
-                "from it");
-}
-
-std::filesystem::path Server::former_decisions_file() const {
-  return config_.data / "runners.json";
-}
-
-void Server::take_former_decisions() {
-  if (!former_decisions_ || !*former_decisions_) return;
-  // They hold at this server meanwhile.
-  if (engine_.feature_level() < feature_level_of(RunnerEvicted::tag)) return;
-  if (engine_.committing()) {  // what is decided meanwhile would be in their batch
-    engine_.release_when_durable([this](Durability durability) {
-      if (durability == Durability::durable) take_former_decisions();
-    });
-    return;
-  }
-  FormerDecisionsTaken taken;
-  {
-    auto transaction = engine_.begin(by_the_service);
-    taken = record_former_decisions(**former_decisions_, [&transaction](const Command& command) {
-      return transaction.apply(command);
-    });
-  }
-  // Without space for the log: see resume_writes().
-  if (engine_.storage_full()) return;
-  engine_.release_when_durable([this, taken](Durability durability) {
-    if (durability != Durability::durable) return;
-    for (const std::string& unknown : taken.unknown) {
-      logger_.warn("{}: {} is no id of a runner, and is dropped from it",
-                   former_decisions_file().string(), unknown);
-    }
-    if (!taken.left.empty()) {
-      logger_.error(
-          "{} drained or evicted runners aren't in the log, since it has decided_runners_max of "
-          "them: end some of those (`signalbox runner list`), and restart this server",
-          taken.left.drained.size() + taken.left.evicted.size());
-    }
-    // While the file is there, the next start records again what is undone meanwhile.
-    if (const auto kept = keep_former_decisions(former_decisions_file(), taken.left); !kept) {
-      return fail(74, kept.error().message +
-                          ": what it says of runners is in the log; remove it and start again");
-    }
-    former_decisions_ = taken.left.empty() ? std::nullopt : std::optional(taken.left);
-  });
-  engine_.flush();  // nothing that is decided later is in this batch, before the file is gone
-}
-
-bool Server::undo_former_decision(const std::string& runner, bool evicted) {
-  if (!former_decisions_ || !*former_decisions_) return false;
-  RunnerDecisions left = **former_decisions_;
-  if (std::erase(evicted ? left.evicted : left.drained, runner) == 0) return false;
-  if (const auto kept = keep_former_decisions(former_decisions_file(), left); !kept) {
-    fail(74, kept.error().message);
-    return false;
-  }
-  former_decisions_ = left.empty() ? std::nullopt : std::optional(std::move(left));
-  if (evicted) {
-    runners_.evict(runner, false);
-  } else {
-    runners_.drain(runner, false);
-  }
-  schedule_turn();
-  return true;
+FormerDecisions::Parts Server::former_decisions_parts() {
+  return {config_.data / "runners.json", engine_,
+          [this](const std::string& runner, bool evicted, bool holds) {
+            if (evicted) {
+              runners_.evict(runner, holds);
+            } else {
+              runners_.drain(runner, holds);
+            }
+          },
+          logger_, [this](int exit_code, const std::string& why) { fail(exit_code, why); }};
 }
 
 RemoveAtRunner Server::removal_at_runner() {

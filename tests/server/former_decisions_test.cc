@@ -1,5 +1,5 @@
 // What earlier versions kept of decisions about runners, in a file, and how it gets into the log.
-#include "server/runners/former_decisions.h"
+#include "server/scheduler/former_decisions.h"
 
 #include "domain/limits.h"
 #include "domain/placement.h"
@@ -13,7 +13,7 @@ namespace {
 const std::string drained_one = runner_id("drained", "0123456789abcdef");
 const std::string evicted_one = runner_id("evicted", "0123456789abcdef");
 
-class FormerDecisions : public RpcSite, public ::testing::Test {
+class FormerDecisionsTest : public RpcSite, public ::testing::Test {
  protected:
   // Has them recorded in one commit, as the service does, and commits it.
   FormerDecisionsTaken record(const RunnerDecisions& decisions) {
@@ -39,14 +39,14 @@ class FormerDecisions : public RpcSite, public ::testing::Test {
   std::filesystem::path file = place.path() / "runners.json";
 };
 
-TEST_F(FormerDecisions, AreReadAsTheyWereWritten) {  // N3
+TEST_F(FormerDecisionsTest, AreReadAsTheyWereWritten) {  // N3
   EXPECT_EQ(read_former_decisions(file).value(), std::nullopt);
   write_text(file, R"({"schema":"runner_decisions.v1","drained":[")" + drained_one +
                        R"("],"evicted":[")" + evicted_one + R"("]})" + "\n");
   EXPECT_EQ(read_former_decisions(file).value(), decisions_of({drained_one}, {evicted_one}));
 }
 
-TEST_F(FormerDecisions, ThatCannotBeUnderstoodAreNotTakenForNone) {  // G1, N3
+TEST_F(FormerDecisionsTest, ThatCannotBeUnderstoodAreNotTakenForNone) {  // G1, N3
   for (const char* text : {"", "{", "[]", R"({"schema":"other","drained":[],"evicted":[]})",
                            R"({"schema":"runner_decisions.v1","drained":[1],"evicted":[]})"}) {
     write_text(file, text);
@@ -57,7 +57,7 @@ TEST_F(FormerDecisions, ThatCannotBeUnderstoodAreNotTakenForNone) {  // G1, N3
   }
 }
 
-TEST_F(FormerDecisions, AreRecordedOnceHoweverOften) {  // G1, N3
+TEST_F(FormerDecisionsTest, AreRecordedOnceHoweverOften) {  // G1, N3
   const RunnerDecisions decisions = decisions_of({drained_one, evicted_one}, {evicted_one});
   for (int time = 0; time < 3; ++time) {
     const FormerDecisionsTaken taken = record(decisions);
@@ -72,7 +72,7 @@ TEST_F(FormerDecisions, AreRecordedOnceHoweverOften) {  // G1, N3
 }
 
 // The file may have been edited by hand.
-TEST_F(FormerDecisions, OfWhatIsNoRunnerAreNamedAndDropped) {  // N3
+TEST_F(FormerDecisionsTest, OfWhatIsNoRunnerAreNamedAndDropped) {  // N3
   const FormerDecisionsTaken taken =
       record(decisions_of({"box"}, {evicted_one, "runner:" + std::string(100'000, 'a')}));
   EXPECT_TRUE(taken.left.empty());
@@ -82,7 +82,7 @@ TEST_F(FormerDecisions, OfWhatIsNoRunnerAreNamedAndDropped) {  // N3
   EXPECT_EQ(event_types(), Types{"RunnerEvicted"});
 }
 
-TEST_F(FormerDecisions, ForWhichThereIsNoRoomAreLeft) {  // N3
+TEST_F(FormerDecisionsTest, ForWhichThereIsNoRoomAreLeft) {  // N3
   {
     auto transaction = engine.begin(by_the_service);
     for (std::size_t number = 1; number < limits::decided_runners_max; ++number) {
@@ -98,7 +98,7 @@ TEST_F(FormerDecisions, ForWhichThereIsNoRoomAreLeft) {  // N3
   EXPECT_EQ(read_former_decisions(file).value(), taken.left);
 }
 
-TEST_F(FormerDecisions, AreLeftWhileTheLogHasNoSpace) {  // G1, N3
+TEST_F(FormerDecisionsTest, AreLeftWhileTheLogHasNoSpace) {  // G1, N3
   send(request("lock.acquire", R"({"key":"k","owner":"o"})"));
   engine.flush();
   finish(AppendStatus::full);
@@ -109,14 +109,14 @@ TEST_F(FormerDecisions, AreLeftWhileTheLogHasNoSpace) {  // G1, N3
   EXPECT_EQ(event_types(), (Types{"RunnerEvicted", "RunnerDrained"}));
 }
 
-TEST_F(FormerDecisions, LeaveNoFileOnceAllAreRecorded) {  // N3
+TEST_F(FormerDecisionsTest, LeaveNoFileOnceAllAreRecorded) {  // N3
   write_text(file, R"({"schema":"runner_decisions.v1","drained":[],"evicted":[]})");
   ASSERT_TRUE(keep_former_decisions(file, {}).has_value());
   EXPECT_FALSE(std::filesystem::exists(file));
   EXPECT_TRUE(keep_former_decisions(file, {}).has_value()) << "it is gone already";
 }
 
-TEST_F(FormerDecisions, WhoseFileCannotBeRemovedSaySo) {  // G1, N3
+TEST_F(FormerDecisionsTest, WhoseFileCannotBeRemovedSaySo) {  // G1, N3
   std::filesystem::create_directory(file);                // which isn't empty
   write_text(file / "other", "");
   const auto kept = keep_former_decisions(file, {});

@@ -7,12 +7,16 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <boost/describe/class.hpp>
 
+#include <spdlog/logger.h>
+
 #include "domain/command.h"
 #include "domain/error.h"
+#include "server/engine/engine.h"
 #include "store/store_error.h"
 
 namespace signalbox {
@@ -45,5 +49,44 @@ struct FormerDecisionsTaken {
 FormerDecisionsTaken record_former_decisions(
     const RunnerDecisions& decisions,
     const std::function<Decided<std::size_t>(const Command& command)>& apply);
+
+// The decisions in the file while the service has it: they hold at once, and are recorded when this
+// server may write the log. All calls come from the engine thread.
+class FormerDecisions {
+ public:
+  struct Parts {
+    std::filesystem::path file;
+    Engine& engine;
+    // Has a runner evicted or drained, or no longer.
+    std::function<void(const std::string& runner, bool evicted, bool holds)> decide;
+    spdlog::logger& logger;
+    std::function<void(int exit_code, const std::string& why)> fail;  // ends the service
+  };
+
+  // Reads the file. Blocks on the disk, as all that follows.
+  explicit FormerDecisions(Parts parts)
+      : parts_(std::move(parts)), decisions_(read_former_decisions(parts_.file)) {}
+
+  // Reads the file again if it couldn't be read.
+  void retry();
+  // Returns why the file can't be read; nullptr if there is none, or it was read.
+  [[nodiscard]] const StoreError* error() const;
+  // Returns what that means and what to do. Only while there is an error.
+  [[nodiscard]] std::string advice() const;
+  // Has the runners evicted and drained that the file names.
+  void enforce() const;
+  // Records the decisions, and removes the file once they are durable. Does nothing while the log's
+  // feature level has no such events, and is called again when that or the disk's space has
+  // changed. Only the writer of the log may.
+  void record();
+  // Takes back the decision about `runner` that isn't recorded yet. Returns false if there is none.
+  bool undo(const std::string& runner, bool evicted);
+
+ private:
+  void keep(const FormerDecisionsTaken& taken);
+
+  const Parts parts_;
+  Stored<std::optional<RunnerDecisions>> decisions_;  // nullopt: none, or all of them are recorded
+};
 
 }  // namespace signalbox
