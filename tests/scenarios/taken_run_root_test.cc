@@ -58,7 +58,7 @@ TEST_F(TakenRunRootTest, TheDirectoryOfAnotherRunIsRefused) {  // S14
   EXPECT_EQ(code_of(refused), "RUN_ROOT_TAKEN");
 }
 
-TEST_F(TakenRunRootTest, WhyNamesTheRunThatARetryHasToWaitFor) {  // A14, S14
+TEST_F(TakenRunRootTest, WhyAndTheInboxNameTheRunThatARetryHasToWaitFor) {  // A14, S14
   const std::string first = start_there();
   EXPECT_EQ(complete(first, "work", claim(first), "failed").exit_code, 0);
   ASSERT_EQ(text(run(first), "status"), "failed");
@@ -66,6 +66,7 @@ TEST_F(TakenRunRootTest, WhyNamesTheRunThatARetryHasToWaitFor) {  // A14, S14
   EXPECT_EQ(code_of(server_.cli({"run", "retry", first, "--json"})), "RUN_ROOT_TAKEN");
   const auto reason = result({"run", "why", first}).at("reasons").at(0).as_object();
   EXPECT_EQ(reason.at("next_commands"), (json::array{"signalbox run why " + second}));
+  EXPECT_EQ(result({"inbox"}).at("items").at(0).at("next_commands"), reason.at("next_commands"));
   EXPECT_EQ(server_.cli({"run", "cancel", second}).exit_code, 0);
   const auto free = result({"run", "why", first}).at("reasons").at(0).as_object();
   EXPECT_EQ(paste(std::string(free.at("next_commands").at(0).as_string())).exit_code, 0);

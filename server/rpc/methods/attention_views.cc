@@ -173,6 +173,7 @@ AttentionMoment attention_moment(const Api& api, const ServiceSources& sources,
       if (selection.wants(item.kind, item.since_position)) selection.add(std::move(item));
     }
   }
+  if (selection.has(AttentionKind::failed_run)) moment.open_roots = api.engine.world().run_roots;
   moment.items = selection.take();
   moment.counts = selection.counts();
   return moment;
@@ -199,8 +200,23 @@ json::object item_to_json(const AttentionItem& item) {
   return object;
 }
 
+// Leaves out what would be refused of the commands for a failed run, as run.why does.
+void correct_retry(const Api& api, const RunRow& row, const RunRoots& open_roots,
+                   AttentionItem& item) {
+  const auto records = api.log.read(row.started_position, 1);
+  const auto* started =
+      records && !records->empty() ? event_as<RunStarted>(records->front().event) : nullptr;
+  const auto holder = started == nullptr ? std::nullopt : open_roots.overlapping(started->run_root);
+  if (holder) {
+    item.next_commands = {"signalbox run why " + to_string(*holder)};
+  } else if (api.are_files_removed && api.are_files_removed(row.run_id)) {
+    item.next_commands = {"signalbox run why " + to_string(row.run_id)};
+  }
+}
+
 // Adds what the row and the record of an item say. What can't be read isn't shown: the rest is.
-void add_details(const Api& api, const RunIndex& index, AttentionItem& item) {
+void add_details(const Api& api, const RunIndex& index, const RunRoots& open_roots,
+                 AttentionItem& item) {
   if (item.since_position != 0) {
     const auto records = api.log.read(item.since_position, 1);
     if (records && !records->empty()) add_record(records->front(), item);
@@ -208,7 +224,9 @@ void add_details(const Api& api, const RunIndex& index, AttentionItem& item) {
   const bool is_about_run = !item.run_id.is_nil() && item.card_id.is_nil() && item.loop.empty();
   if (!is_about_run) return;
   const auto row = index.find(item.run_id);
-  if (row && *row) add_row(**row, item);
+  if (!row || !*row) return;
+  add_row(**row, item);
+  if (item.kind == AttentionKind::failed_run) correct_retry(api, **row, open_roots, item);
 }
 
 // Adds what an approval is about: the size of the run's newest change.patch, which files the work
@@ -301,7 +319,7 @@ json::object attention_page(const Api& api, const RunIndex* index, const Attenti
       break;
     }
     last = cursor_of(item);
-    if (index != nullptr) add_details(api, *index, item);
+    if (index != nullptr) add_details(api, *index, waiting.open_roots, item);
     json::object shown = item_to_json(item);
     if (index != nullptr && item.kind == AttentionKind::approval &&
         proposals++ < question.proposals_max) {

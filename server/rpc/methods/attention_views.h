@@ -11,6 +11,7 @@
 #include <boost/json/object.hpp>
 
 #include "domain/error.h"
+#include "domain/run_roots.h"
 #include "projections/attention.h"
 #include "projections/run_index.h"
 #include "server/rpc/api.h"
@@ -35,6 +36,7 @@ struct AttentionMoment {
   std::vector<AttentionItem> items;               // in the world and of the service, in any order
   std::map<AttentionKind, std::uint64_t> counts;  // of the question's kinds, also of other pages
   bool is_capped = false;                         // more failed runs wait than are counted
+  RunRoots open_roots;                            // a failed run that has one of them isn't retried
 };
 
 // Returns what waits now, without the details that the read models and the log have. Called on the
