@@ -138,8 +138,9 @@ CallError none_answered(std::vector<CallError> failures) {
   return error;
 }
 
-CallError io_error(std::string message) {
-  return local_error(io_number, "IO_FAILED", std::move(message), {}, ExitCode::io);
+CallError io_error(std::string message, std::vector<std::string> next_commands) {
+  return local_error(io_number, "IO_FAILED", std::move(message), std::move(next_commands),
+                     ExitCode::io);
 }
 
 CallError from_rejection(const Rejection& rejection) {

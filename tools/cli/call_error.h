@@ -58,7 +58,7 @@ CallError certificate_refused(const char* reason, std::string message,
                               std::vector<std::string> next_commands);
 // For several places of one server, at none of which it answered; one failure each, at least one.
 CallError none_answered(std::vector<CallError> failures);
-CallError io_error(std::string message);
+CallError io_error(std::string message, std::vector<std::string> next_commands = {});
 CallError from_rejection(const Rejection& rejection);
 CallError from_store_error(const StoreError& error);
 

@@ -13,23 +13,6 @@ namespace {
 constexpr std::string_view tcp_scheme = "tcp://";
 constexpr std::string_view tls_scheme = "tls://";
 
-bool is_port_number(std::string_view text) {
-  std::uint16_t number = 0;
-  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return failure == std::errc{} && end == text.data() + text.size() && number != 0;
-}
-
-// Returns whether it can be the name or the address of a host, and be part of a command that is
-// pasted.
-bool is_host(std::string_view text) {
-  return !text.empty() && text.front() != '-' &&
-         std::all_of(text.begin(), text.end(), [](char each) {
-           return (each >= '0' && each <= '9') || (each >= 'a' && each <= 'z') ||
-                  (each >= 'A' && each <= 'Z') ||
-                  std::string_view("._-:%").find(each) != std::string_view::npos;
-         });
-}
-
 std::optional<Endpoint> parse_endpoint(std::string_view text) {
   Endpoint endpoint;
   endpoint.is_tls = text.starts_with(tls_scheme);
@@ -50,11 +33,26 @@ std::optional<Endpoint> parse_endpoint(std::string_view text) {
   return endpoint;
 }
 
-bool is_this_machine(const std::string& host) {
-  return host == "localhost" || host == "::1" || host.starts_with("127.");
+}  // namespace
+
+bool is_port_number(std::string_view text) {
+  std::uint16_t number = 0;
+  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return failure == std::errc{} && end == text.data() + text.size() && number != 0;
 }
 
-}  // namespace
+bool is_host(std::string_view text) {
+  return !text.empty() && text.front() != '-' &&
+         std::all_of(text.begin(), text.end(), [](char each) {
+           return (each >= '0' && each <= '9') || (each >= 'a' && each <= 'z') ||
+                  (each >= 'A' && each <= 'Z') ||
+                  std::string_view("._-:%").find(each) != std::string_view::npos;
+         });
+}
+
+bool is_this_machine(std::string_view host) {
+  return host == "localhost" || host == "::1" || host.starts_with("127.");
+}
 
 std::string Endpoint::host_and_port() const {
   const bool is_v6 = host.find(':') != std::string::npos;

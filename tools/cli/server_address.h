@@ -55,4 +55,12 @@ struct ServerAddress {
   [[nodiscard]] ServerAddress after(const Endpoint& last) const;
 };
 
+// Returns whether the text can be the name or the address of a host, without brackets, and be part
+// of a command that is pasted.
+bool is_host(std::string_view text);
+// Returns whether the text is a port, 1 to 65535.
+bool is_port_number(std::string_view text);
+// Returns whether a host, without brackets, is the machine itself to whoever connects to it.
+bool is_this_machine(std::string_view host);
+
 }  // namespace signalbox

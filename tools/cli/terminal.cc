@@ -39,11 +39,9 @@ Terminal terminal_of(int file_descriptor) {
   terminal.colours = (no_color == nullptr || *no_color == '\0') &&
                      (term == nullptr || std::string_view(term) != "dumb");
   winsize size{};
-  if (ioctl(file_descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
-    terminal.columns = size.ws_col;
-  } else {
-    terminal.columns = 80;
-  }
+  const bool is_said = ioctl(file_descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+  terminal.columns = is_said ? size.ws_col : 80;
+  if (is_said && size.ws_row > 0) terminal.rows = size.ws_row;
   return terminal;
 }
 

@@ -13,7 +13,8 @@ namespace signalbox {
 
 struct Terminal {
   bool colours = false;
-  std::optional<std::size_t> columns;  // none: not a terminal, so that nothing is cut
+  std::optional<std::size_t> columns;    // none: not a terminal, so that nothing is cut
+  std::optional<std::size_t> rows = {};  // none: not a terminal, or one that doesn't say
 };
 
 // Describes the terminal behind the descriptor. Colours need a terminal, no NO_COLOR (no-color.org)

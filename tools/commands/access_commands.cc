@@ -14,6 +14,7 @@
 #include "tools/cli/remote_call.h"
 #include "tools/cli/short_id.h"
 #include "tools/cli/text_table.h"
+#include "tools/commands/pairing.h"
 
 namespace signalbox {
 namespace {
@@ -21,31 +22,56 @@ namespace {
 namespace json = boost::json;
 
 struct IssueOptions {
-  std::string name, role;
-  std::optional<std::string> expires_in, command_id;
+  std::string name;
+  std::optional<std::string> role, expires_in, pair, command_id;
 };
 
-// Prints only the secret on stdout, so that it can be redirected to a file.
-ExitCode issue(const Invocation& invocation, const IssueOptions& options) {
-  json::object params{{"name", options.name}, {"role", options.role}};
-  if (options.expires_in) {
-    const auto expires_in_ms = parse_duration_ms(*options.expires_in);
+Called<json::object> issue_params(const IssueOptions& options) {
+  auto role = options.role;
+  auto expires_in = options.expires_in;
+  if (options.pair) {
+    if (!role) role = Pairing::role;
+    if (!expires_in) expires_in = Pairing::expires_in;
+  }
+  if (!role) {
+    return tl::unexpected(usage_error("--role is required", {"signalbox access issue --help"}));
+  }
+  json::object params{{"name", options.name}, {"role", *role}};
+  if (expires_in) {
+    const auto expires_in_ms = parse_duration_ms(*expires_in);
     if (!expires_in_ms) {
-      return answer(
-          invocation,
-          tl::unexpected(usage_error("--expires-in is a duration such as 12h or 90m; not " +
-                                     *options.expires_in)),
-          {});
+      return tl::unexpected(
+          usage_error("--expires-in is a duration such as 12h or 90m; not " + *expires_in));
     }
     params["expires_in_ms"] = *expires_in_ms;
   }
   set_param(params, "command_id", options.command_id);
-  const auto issued = call_server(invocation, "access.issue", std::move(params));
-  const ExitCode code = answer(invocation, issued, [](const json::object& result, const Terminal&) {
-    const std::string secret = text_at(result, "secret");
-    return secret.empty() ? std::string() : printable(secret) + "\n";
-  });
-  if (!issued || !text_at(*issued, "secret").empty()) return code;
+  return params;
+}
+
+// Prints only the secret on stdout, or the address with it, so that it can be redirected to a file.
+ExitCode issue(const Invocation& invocation, const IssueOptions& options) {
+  auto params = issue_params(options);
+  if (!params) return answer(invocation, params, {});
+  std::optional<Pairing> pairing;
+  if (options.pair) {
+    auto prepared = Pairing::prepare(invocation, *options.pair, *params);
+    if (!prepared) return answer(invocation, tl::unexpected(prepared.error()), {});
+    pairing = *std::move(prepared);
+  }
+  auto issued = call_server(invocation, "access.issue", *std::move(params));
+  const bool has_secret = issued && !text_at(*issued, "secret").empty();
+  if (pairing && has_secret) {
+    pairing->add_address(*issued);
+    if (!invocation.json) pairing->announce(*issued);
+  }
+  const ExitCode code =
+      answer(invocation, issued, [&](const json::object& result, const Terminal& terminal) {
+        if (!has_secret) return std::string();
+        return pairing ? pairing->view(result, terminal)
+                       : printable(text_at(result, "secret")) + "\n";
+      });
+  if (!issued || has_secret) return code;
   write_message(
       "signalbox: this token was issued earlier, and its secret is shown only once\n  try: "
       "signalbox access revoke " +
@@ -61,13 +87,19 @@ void add_issue(ToolCommand access, Invocation& invocation) {
       .required();
   command
       .add_option("--role", options->role,
-                  "What it may do; up to admin, each includes those before it")
-      .required()
+                  "What it may do; up to admin, each includes those before it. Required, but "
+                  "with --pair: approver")
       .one_of({"viewer", "worker", "operator", "admin", "approver", "runner"});
   command
       .add_option("--expires-in", options->expires_in,
-                  "How long it is valid; default: until it is revoked")
+                  "How long it is valid; default: until it is revoked, with --pair: 7d")
       .type_name("DURATION");
+  command
+      .add_option("--pair", options->pair,
+                  "For a phone: print the address of the console at this https address, with the "
+                  "token, and its QR code")
+      .type_name("URL")
+      .not_empty();
   add_command_id(command, options->command_id);
   command.footer(
       "The secret isn't stored. Repeating the same --command-id returns no secret and\n"
@@ -75,7 +107,8 @@ void add_issue(ToolCommand access, Invocation& invocation) {
       "Examples:\n"
       "  (umask 077;\n"
       "    signalbox access issue ci --role worker --expires-in 720h > ci.token)\n"
-      "  signalbox --server tcp://127.0.0.1:7070 --token-file ci.token lock list");
+      "  signalbox --server tcp://127.0.0.1:7070 --token-file ci.token lock list\n"
+      "  signalbox access issue phone --pair https://box.example.org:8443");
   command.action([options, &invocation] { return issue(invocation, *options); });
 }
 

@@ -52,7 +52,8 @@ function Tokens() {
       <td class="cut">${token.name}</td><td>${token.role}</td><td class=${token.status === 'usable' ? 'tone-good' : 'faint'}>${token.status}</td><td><${Age} time=${token.issued_at} /></td>
       <td class="cut wide faint">${token.issued_by}</td><td>${token.expires_at ? new Date(token.expires_at).toLocaleString() : 'never'}</td></tr>`)}</tbody><//>
     <p class="faint">Without a token, over TCP from this machine: <b class=${data.without_token?.tcp_loopback ? 'tone-wait' : ''}>${data.without_token?.tcp_loopback ?? 'refused'}</b>.</p>
-    <${Command} command="signalbox access issue NAME --role operator --expires-in 12h" />`}<//></section>`;
+    <${Command} command="signalbox access issue NAME --role operator --expires-in 12h" />
+    ${location.protocol === 'https:' && html`<p>For a phone: <${Command} command="signalbox access issue NAME --pair ${location.origin}" /></p>`}`}<//></section>`;
 }
 
 function Limits() {
