@@ -254,8 +254,9 @@ Stored<void> load_base_rows(Table& table, const EventLog& log) {
   if (parts.bytes.empty()) return {};
   const Horizon horizon = log.horizon();
   TableBatch batch;
-  // The world forgets them one day.
   const World world = TRY(decode_world(parts.world(), parts.world_format));
+  for (const auto& [key, lock] : world.locks) LockLedger::put_held(lock, batch);
+  // The world forgets them one day.
   world.ended_runs.for_each([&batch](const RunId&, const EndedRun& ended) {
     if (ended.idempotency_key.empty()) return;
     batch.put(keys::idempotency_key(ended.idempotency_key), keys::number_bytes(ended.ended_at));

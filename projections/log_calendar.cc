@@ -1,7 +1,6 @@
 #include "projections/log_calendar.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "domain/check.h"
 #include "domain/try.h"
@@ -140,20 +139,26 @@ Stored<void> LogCalendar::for_each_cell(
   return {};
 }
 
+Stored<std::optional<PositionRange>> LogCalendar::positions(std::int64_t width_ns,
+                                                            std::int64_t from_ns,
+                                                            std::int64_t until_ns) const {
+  std::optional<PositionRange> range;
+  const std::int64_t begin_ns = cell_start_ns(cell_number(from_ns, width_ns), width_ns);
+  TRY(for_each_cell(width_ns, begin_ns, until_ns, [&range](std::int64_t, const CalendarCell& cell) {
+    if (!range) range = PositionRange{cell.first, cell.last};
+    range->first = std::min(range->first, cell.first);
+    range->last = std::max(range->last, cell.last);
+  }));
+  return range;
+}
+
 Stored<RowPage<LogMark>> LogCalendar::marks(const LogMarkFilter& filter, ScanOrder order,
                                             std::size_t limit, Position cursor) const {
   RowPage<LogMark> page;
-  // The clock may be set back, so all positions between those of the first and the last cell of the
-  // time are looked at.
-  Position first = std::numeric_limits<Position>::max();
-  Position last = 0;
-  const std::int64_t width_ns = widths_ns.back();
-  const std::int64_t from_ns = cell_start_ns(cell_number(filter.from_ns, width_ns), width_ns);
-  TRY(for_each_cell(width_ns, from_ns, filter.until_ns,
-                    [&](std::int64_t, const CalendarCell& cell) {
-                      first = std::min(first, cell.first);
-                      last = std::max(last, cell.last);
-                    }));
+  const auto range = TRY(positions(widths_ns.back(), filter.from_ns, filter.until_ns));
+  if (!range) return page;
+  Position first = range->first;
+  Position last = range->last;
   const bool ascending = order == ScanOrder::ascending;
   if (cursor != 0 && ascending) first = std::max(first, cursor + 1);
   if (cursor != 0 && !ascending) last = std::min(last, cursor - 1);

@@ -20,6 +20,7 @@
 
 #include "domain/event.h"
 #include "projections/row_page.h"
+#include "store/horizon.h"
 
 namespace signalbox {
 
@@ -88,6 +89,13 @@ class LogCalendar {
   Stored<void> for_each_cell(
       std::int64_t width_ns, std::int64_t from_ns, std::int64_t until_ns,
       const std::function<void(std::int64_t start_ns, const CalendarCell& cell)>& visit) const;
+
+  // Returns positions between which all events of this time are, found by intervals of this length,
+  // one of widths_ns; nullopt if there are none. Others may be between them, of the beginning of
+  // the first interval, and because the clock may be set back.
+  [[nodiscard]] Stored<std::optional<PositionRange>> positions(std::int64_t width_ns,
+                                                               std::int64_t from_ns,
+                                                               std::int64_t until_ns) const;
 
   // Returns at most `limit` matching marks after `cursor` (0: all), ascending by position, or with
   // ScanOrder::descending those before it, the latest first.

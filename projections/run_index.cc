@@ -92,6 +92,7 @@ RunIndex::RunIndex(Table& table)
     : table_(table),
       rows_(table),
       ticks_(table),
+      locks_(table),
       strategies_(table),
       cards_(table),
       calendar_(table),

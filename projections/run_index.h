@@ -3,7 +3,7 @@
 //
 // It follows the log in batches: each run that a batch concerns is loaded once, changed by its
 // events, and written once. Its contents are as of applied(), which lags behind the log's tail. The
-// tick ledger, the strategy ledger and the card index share its table.
+// tick ledger, the lock ledger, the strategy ledger and the card index share its table.
 #pragma once
 
 #include <cstddef>
@@ -20,6 +20,7 @@
 #include <boost/describe/enum.hpp>
 
 #include "projections/card_index.h"
+#include "projections/lock_ledger.h"
 #include "projections/log_calendar.h"
 #include "projections/noun_rows.h"
 #include "projections/strategy_ledger.h"
@@ -82,8 +83,8 @@ class RunIndex {
   // max_retries.
   static constexpr std::uint32_t format_min = 5;
   // Format number of the table; increases with every change of its layout or of its rows. It has
-  // the rows of a base, and those that are computed from the remaining records alone.
-  static constexpr std::uint32_t table_format = 9;
+  // the rows of a base, and those that a base doesn't have.
+  static constexpr std::uint32_t table_format = 10;
 
   // `table` must outlive the index.
   explicit RunIndex(Table& table);
@@ -149,6 +150,7 @@ class RunIndex {
 
   // Read models in the same table, as of the same position.
   [[nodiscard]] const TickLedger& ticks() const { return ticks_; }
+  [[nodiscard]] const LockLedger& locks() const { return locks_; }
   [[nodiscard]] const StrategyLedger& strategies() const { return strategies_; }
   [[nodiscard]] const CardIndex& cards() const { return cards_; }
   [[nodiscard]] const LogCalendar& calendar() const { return calendar_; }
@@ -164,6 +166,7 @@ class RunIndex {
   Table& table_;
   NounRows<RunRows> rows_;
   TickLedger ticks_;
+  LockLedger locks_;
   StrategyLedger strategies_;
   CardIndex cards_;
   LogCalendar calendar_;

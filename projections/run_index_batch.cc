@@ -33,6 +33,7 @@ void RunIndex::Batch::begin() {
   index_.rows_.begin();
   hours_.clear();
   index_.ticks_.begin();
+  index_.locks_.begin();
   index_.strategies_.begin();
   index_.cards_.begin();
   index_.calendar_.begin();
@@ -41,6 +42,7 @@ void RunIndex::Batch::begin() {
 Stored<void> RunIndex::Batch::apply(const Record& record) {
   index_.calendar_.apply(record, out_);
   if (record.stream.kind == StreamKind::tick) return index_.ticks_.apply(record, out_);
+  if (record.stream.kind == StreamKind::lock) return index_.locks_.apply(record, out_);
   if (record.stream.kind == StreamKind::card || record.stream.kind == StreamKind::project) {
     return index_.cards_.apply(record);
   }
@@ -120,6 +122,7 @@ Stored<void> RunIndex::Batch::write(Position applied) {
     TRY(put_run(run, counts));
   }
   TRY(put_hours());
+  index_.locks_.put(out_);
   TRY(index_.strategies_.put(out_));
   TRY(index_.cards_.put(out_));
   TRY(index_.calendar_.put(out_));

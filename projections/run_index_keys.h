@@ -26,10 +26,12 @@
 //   z <project>                  the position of its latest PolicyAdopted
 //   C <level> <number>           the counts of an interval of the log calendar
 //   M <position>                 a mark of the log calendar
+//   H <token>                    who holds a lock
+//   E <s|l> <position>           who held a lock, by the position of the end, see lock_ledger.cc
 //   b                            the position of the HistoryDropped whose base the rows began with
 //
 // A base of dropped records has none of those with capital letters: they are of the remaining
-// records alone.
+// records alone, and of the locks that are held in its state.
 //
 // Positions and hours are 8 bytes, big endian, so that keys sort by them. Texts are preceded by
 // their length in one byte (limits.h bounds them below 256).

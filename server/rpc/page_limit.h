@@ -30,6 +30,8 @@ inline constexpr std::uint32_t report_spans_max = 1000;
 inline constexpr std::uint32_t timeline_rows_max = 1000;
 // Time before a timeline's beginning in which runs began that are shown although they have ended.
 inline constexpr std::int64_t timeline_run_ms_max = 7LL * 24 * 60 * 60 * 1000;
+// Holds of locks that are looked at for a timeline.
+inline constexpr std::uint32_t timeline_holds_max = 100'000;
 // Steps of a timeline's resolution in its time.
 inline constexpr std::int64_t timeline_columns_max = 4000;
 inline constexpr std::uint32_t run_log_bytes_max = 256 * 1024;

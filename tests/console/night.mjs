@@ -72,7 +72,7 @@ export async function workOutside(service, goals, eachMs = 0) {
 
 /** Returns the addresses of all pages, with a text that stands on each. */
 export async function allPages(stage, { succeeded, failed, asking, card }) {
-  const ofTheNight = await stage.has('timeline.get') ? [['?page=night', 'upload the files']] : [];
+  const ofTheNight = await stage.has('timeline.get') ? [['?page=night', 'upload the files'], ['?page=night&group=lock', 'deploy/prod']] : [];
   const ofTheForecast = await stage.has('what_if.run') ? [['?page=whatif&workers=4&from=24h', 'first arrival to last end']] : [];
   const ofTheAudit = await stage.has('audit.checkpoint') ? [['?page=audit', 'Verify a file']] : [];
   return [

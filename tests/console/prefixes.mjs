@@ -41,7 +41,7 @@ async function queriesOf(log) {
   const loops = (await log.ask('loop.list')).loops.map(({ loop }) => loop);
   // A clock that was set moves what they are about, with any event.
   const { marks } = await log.ask('log.marks', { limit: LISTED });
-  const ofTimes = marks.some(({ kind }) => kind === 'clock_jump') ? [] : [['report.get', { since: '12h' }], ['timeline.get', { from: '12h', group: 'run', max_rows: LISTED }]];
+  const ofTimes = marks.some(({ kind }) => kind === 'clock_jump') ? [] : [['report.get', { since: '12h' }], ...['run', 'lock'].map((group) => ['timeline.get', { from: '12h', group, max_rows: LISTED }])];
   return [
     ['attention.list', { limit: 200 }], ['board.get', { limit: 50 }], ['server.crash_report', {}], ['loop.list', {}],
     ['run.list', { limit: LISTED }], ['run.list', { status: 'running', limit: 50 }], ['lock.list', { limit: 200 }],

@@ -91,6 +91,7 @@ constexpr std::pair<const char*, const char*> short_requests[] = {
     {"state.get", R"({"stream":"run/RUN"})"},
     {"state.diff", R"({"stream":"run/RUN","from":1,"to":"0s"})"},
     {"timeline.get", R"({"from":"1h","group":"pipeline","max_rows":5})"},
+    {"timeline.get", R"({"from":"1h","group":"lock","max_rows":5})"},
     {"server.metrics", R"({})"},
     {"server.crash_report", R"({})"},
     {"server.whoami", R"({})"},

@@ -16,6 +16,7 @@
 #include "store/memory_event_log.h"
 #include "store/merkle_tree.h"
 #include "tests/domain/random_history.h"
+#include "tests/projections/naive_lock_ledger.h"
 
 namespace signalbox {
 namespace {
@@ -142,6 +143,9 @@ RC_GTEST_PROP(HistoryBase, IsWhatTheDroppedRecordsLedTo, ()) {
                                                              counts.canceled + counts.paused);
   RC_ASSERT(left.strategies().list({}, 1000).value().rows ==
             whole.strategies().list({}, 1000).value().rows);
+  // Also of locks that were held at the horizon.
+  RC_ASSERT(holds_in(left.locks()) ==
+            naive_lock_ledger(kept.history.records, plan.horizon));  // L10
 }
 
 // Two drops leave the same as a single drop that goes as far as the second.

@@ -1,6 +1,7 @@
 // Locks over the real socket: with the command line, across restarts, and with holders that are
 // stopped.
 #include <csignal>
+#include <map>
 #include <thread>
 
 #include "tests/crash/connection.h"
@@ -50,6 +51,53 @@ TEST_F(LockCliTest, WithoutAnOwnerItIsTheCallerWhoTakesIt) {
   EXPECT_EQ(first.exit_code, 0) << first.err;
   EXPECT_NE(first.out.find("it was held already"), std::string::npos) << first.out;
   EXPECT_EQ(run_process({"sh", "-c", take}).exit_code, 1);
+}
+
+// Returns how each bar of the lock "deploy" ended and whose it was, the earliest first.
+std::vector<std::string> bars_of_deploy(const json::object& timeline) {
+  std::map<Token, std::string> bars;
+  for (const json::value& row : timeline.at("rows").as_array()) {
+    if (row.at("name") != "deploy") continue;
+    for (const json::value& bar : row.at("bars").as_array()) {
+      bars[bar.at("token").to_number<Token>()] =
+          std::string(bar.at("owner").as_string()) + " " + bar.at("status").as_string().c_str();
+    }
+  }
+  std::vector<std::string> found;
+  for (const auto& [token, bar] : bars) found.push_back(bar);
+  return found;
+}
+
+TEST_F(LockCliTest, TheTimelineShowsWhoHeldItWhenAlsoAfterAKill) {  // L10
+  using Bars = std::vector<std::string>;
+  const auto bars = [this](json::object params = {}) {
+    params["group"] = "lock";
+    params["from"] = "1h";
+    return bars_of_deploy(rpc("timeline.get", params));
+  };
+  ASSERT_EQ(exec({"--owner", "ann"}, {"sleep", "0.1"}).exit_code, 0);
+  // A holder that is killed can't give the lock back.
+  const auto holder =
+      start_exec("bob", {"--owner", "bob", "--lease-ms", std::to_string(short_lease_ms)},
+                 {"sh", "-c", "echo $$ > '" + path_of("pid") + "'; exec sleep 60"});
+  const pid_t command = pid_in("pid");
+  EXPECT_EQ(bars(), (Bars{"ann released", "bob held"}));
+  const auto held_at = rpc("lock.get", {{"key", "deploy"}}).at("position");
+  holder->send(SIGKILL);
+  ::kill(command, SIGKILL);
+  rpc("lock.acquire",
+      {{"key", "deploy"}, {"owner", "cat"}, {"lease_ms", 600'000}, {"wait_ms", 60'000}});
+  const Bars expected{"ann released", "bob expired", "cat held"};
+  EXPECT_EQ(bars(), expected);
+  server_.kill();
+  server_.start();
+  EXPECT_EQ(bars(), expected);
+  EXPECT_EQ(bars({{"at", held_at}}), (Bars{"ann released", "bob held"}));
+  const Output drawn = server_.cli({"timeline", "--from", "1h", "--group", "lock"});
+  EXPECT_EQ(drawn.exit_code, 0) << drawn.err;
+  for (const char* part : {"holds", "deploy", "ann, bob, cat"}) {
+    EXPECT_NE(drawn.out.find(part), std::string::npos) << part << "\n" << drawn.out;
+  }
 }
 
 TEST_F(LockCliTest, LocksSurviveAKillAndTheirLeaseBeginsAnew) {

@@ -144,6 +144,7 @@ constexpr const char* tour_of_methods = R"tour(
 > {"method":"state.diff","params":{"stream":"run/$deep","from":1}}
 > {"method":"log.marks","params":{"kinds":"start,stop","from":1}}
 > {"method":"timeline.get","params":{"from":1,"group":"worker"}}
+> {"method":"timeline.get","params":{"from":1,"group":"lock"}}
 > {"method":"events.read","params":{"limit":1000}}
 > {"method":"events.read","params":{"limit":1,"from":1,"types":["RunStarted"],"backwards":true}}
 > {"method":"server.authenticate","params":{"secret":"$secret"}}

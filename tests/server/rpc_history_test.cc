@@ -34,6 +34,14 @@ class RpcHistory : public ::testing::Test, protected RpcSite {
                                       R"(,"outcome":"failed","error_class":"config",)" +
                                       R"("error_code":"BROKEN","error_message":"it broke"})");
   }
+  std::string acquire(const std::string& key, const std::string& owner) {
+    return json::serialize(result_of("lock.acquire", R"({"key":")" + key + R"(","owner":")" +
+                                                         owner + R"(","lease_ms":3600000})")
+                               .at("token"));
+  }
+  void release(const std::string& key, const std::string& token) {
+    result_of("lock.release", R"({"key":")" + key + R"(","token":)" + token + "}");
+  }
   void cancel(const std::string& run) { result_of("run.cancel", R"({"run_id":")" + run + "\"}"); }
 };
 
@@ -181,6 +189,46 @@ TEST_F(RpcHistory, ATimelineMergesRunsThatAScreenCantTellApart) {  // O5
   EXPECT_LE((finest_ms - 1) * timeline_columns_max, day_ms);
   EXPECT_EQ(code_of(of_a_day(finest_ms)), "");
   EXPECT_EQ(code_of(of_a_day(finest_ms - 1)), "INVALID_PARAMS");
+}
+
+TEST_F(RpcHistory, ATimelineOfLocksShowsWhoHeldWhatWhen) {  // L10
+  const std::string first = acquire("deploy", "ann");
+  clock.advance_ms(1'800'000);
+  const Position held_by_ann = log.tail();
+  release("deploy", first);
+  const std::string second = acquire("deploy", "bob");
+  clock.advance_ms(60'000);
+  for (int each = 0; each < 50; ++each) {
+    release("build", acquire("build", each % 2 == 0 ? "x" : "y"));
+    clock.advance_ms(100);
+  }
+  const json::object shown = result_of("timeline.get", R"({"from":"2h","group":"lock"})");
+  EXPECT_FALSE(shown.contains("runs_total"));
+  EXPECT_EQ(shown.at("holds_total"), 52);
+  ASSERT_EQ(shown.at("rows_total"), 2);
+  const json::object& build = shown.at("rows").at(0).as_object();
+  EXPECT_EQ(build.at("name"), "build");
+  EXPECT_EQ(build.at("holds"), 50);
+  EXPECT_LE(build.at("bars").as_array().size(), 3U) << "a screen can't tell them apart";
+  const json::object& many = build.at("bars").at(0).as_object();
+  EXPECT_FALSE(many.contains("owner")) << json::serialize(many);
+  EXPECT_FALSE(many.contains("token"));
+  // Those who took over from each other are told apart, however near they are.
+  const json::array& bars = shown.at("rows").at(1).at("bars").as_array();
+  ASSERT_EQ(bars.size(), 2U) << json::serialize(bars);
+  EXPECT_EQ(bars.at(0).at("status"), "held");
+  EXPECT_EQ(bars.at(0).at("owner"), "bob");
+  EXPECT_EQ(json::serialize(bars.at(0).at("token")), second);
+  EXPECT_EQ(bars.at(0).at("to"), shown.at("to"));
+  EXPECT_EQ(bars.at(1).at("status"), "released");
+  EXPECT_EQ(bars.at(1).at("owner"), "ann");
+  EXPECT_EQ(bars.at(1).at("holds"), 1);
+  EXPECT_EQ(json::serialize(bars.at(1).at("token")), first);
+  // As of a moment at which she held it.
+  const json::object then = result_of(
+      "timeline.get", R"({"from":"2h","group":"lock","to":)" + std::to_string(held_by_ann) + "}");
+  EXPECT_EQ(then.at("holds_total"), 1);
+  EXPECT_EQ(code_of(ask("timeline.get", R"({"group":"lock","project":"web"})")), "INVALID_PARAMS");
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// `signalbox timeline`: how much happened when, what failed or crashed, and runs as bars.
+// `signalbox timeline`: how much happened when, what failed or crashed, and runs or locks as bars.
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -94,14 +94,17 @@ std::string marks_line(const TimeScale& scale, const json::array& marks) {
   return joined_line(line);
 }
 
-// Draws the runs of a row: what failed hides all others.
+// Draws the runs or holds of a row: what failed hides all others.
 std::string bars_line(const TimeScale& scale, const json::array& bars) {
-  static constexpr std::array<std::pair<const char*, const char*>, 6> signs = {{{"canceled", "░"},
+  static constexpr std::array<std::pair<const char*, const char*>, 9> signs = {{{"canceled", "░"},
                                                                                 {"succeeded", "█"},
+                                                                                {"released", "█"},
                                                                                 {"queued", "▒"},
                                                                                 {"paused", "▒"},
                                                                                 {"running", "▓"},
-                                                                                {"failed", "!"}}};
+                                                                                {"held", "▓"},
+                                                                                {"failed", "!"},
+                                                                                {"expired", "!"}}};
   std::vector<std::string> line(scale.columns(), "·");
   for (const auto& [status, sign] : signs) {
     for (const json::value& each : bars) {
@@ -116,16 +119,34 @@ std::string bars_line(const TimeScale& scale, const json::array& bars) {
   return joined_line(line);
 }
 
+// Returns the owners of a lock's bars, each once, the earliest first.
+std::string owners_text(const json::array& bars) {
+  std::vector<std::pair<std::string, std::string>> holds;  // when, by whom
+  for (const json::value& each : bars) {
+    const json::object& bar = each.as_object();
+    if (bar.contains("owner")) holds.emplace_back(text_at(bar, "from"), text_at(bar, "owner"));
+  }
+  std::ranges::sort(holds);
+  std::vector<std::string> owners;
+  for (const auto& [from, owner] : holds) {
+    if (std::ranges::find(owners, owner) == owners.end()) owners.push_back(owner);
+  }
+  std::string text;
+  for (const std::string& owner : owners) text += (text.empty() ? "" : ", ") + owner;
+  return text;
+}
+
 std::string view_timeline(const json::object& result, const Terminal& terminal) {
   const json::object& timeline = object_at(result, "timeline");
   const std::int64_t now_ns = wall_clock_ns();
   const TimeScale scale(parse_time(text_at(timeline, "from")).value_or(0),
                         parse_time(text_at(timeline, "to")).value_or(0), scale_columns(terminal));
+  const bool is_of_locks = timeline.contains("holds_total");
   TextTable table({{""},
                    {clock_minutes(text_at(timeline, "from"), now_ns) + " to " +
                     clock_minutes(text_at(timeline, "to"), now_ns)},
-                   {"runs", TextTable::Align::right},
-                   {"goal"}});
+                   {is_of_locks ? "holds" : "runs", TextTable::Align::right},
+                   {is_of_locks ? "owners" : "goal"}});
   table.add({{"events"}, {events_line(scale, object_at(result, "histogram"))}, {""}, {""}});
   table.add({{"marks"}, {marks_line(scale, array_at(result, "marks")), Style::bad}, {""}, {""}});
   for (const json::value& each : array_at(timeline, "rows")) {
@@ -135,8 +156,8 @@ std::string view_timeline(const json::object& result, const Terminal& terminal) 
       name = name.substr(name.size() - std::min<std::size_t>(8, name.size()));
     table.add({{name.empty() ? "(none)" : name, Style::strong},
                {bars_line(scale, array_at(row, "bars"))},
-               {text_at(row, "runs")},
-               {text_at(row, "goal")}});
+               {text_at(row, is_of_locks ? "holds" : "runs")},
+               {is_of_locks ? owners_text(array_at(row, "bars")) : text_at(row, "goal")}});
   }
   std::string text = table.text(terminal);
   const std::uint64_t rows = number_at(timeline, "rows_total");
@@ -173,8 +194,8 @@ Called<json::object> read_timeline_parts(const Invocation& invocation,
 }  // namespace
 
 void add_timeline_command(ToolCommand app, Invocation& invocation) {
-  ToolCommand command =
-      app.add_subcommand("timeline", "When how much happened, what failed, and runs as bars");
+  ToolCommand command = app.add_subcommand(
+      "timeline", "When how much happened, what failed, and runs or locks as bars");
   const auto options = std::make_shared<TimelineOptions>();
   command
       .add_option("--from", options->from, "The beginning: a position, a time (RFC 3339) or an age")
@@ -182,16 +203,18 @@ void add_timeline_command(ToolCommand app, Invocation& invocation) {
       .shows_default();
   command.add_option("--to", options->to, "The end, likewise; default: now").type_name("MOMENT");
   command.add_option("--group", options->group, "A line for each of these; default: run")
-      .one_of({"run", "project", "pipeline", "worker"});
+      .one_of({"run", "project", "pipeline", "worker", "lock"});
   command.add_option("--project", options->project, "Only runs of this project");
   command.add_option("--rows", options->rows, "The number of lines, at most 1,000").shows_default();
   command.footer(
-      "The bars: ▒ queued or paused, ▓ running, █ succeeded, ░ canceled, ! failed.\n"
+      "The bars: ▒ queued or paused, ▓ running, █ succeeded, ░ canceled, ! failed; of\n"
+      "locks: ▓ held, █ released, ! expired.\n"
       "The marks: ● start of the service, ○ stop, ✖ crash, ~ jump of the clock, ! a run\n"
       "failed.\n\n"
       "Examples:\n"
       "  signalbox timeline --from 8h\n"
       "  signalbox timeline --from 2026-11-20T18:00:00Z --group project\n"
+      "  signalbox timeline --group lock\n"
       "  signalbox timeline --json | jq '.result.marks[] | select(.kind == \"crash\")'");
   command.action([options, &invocation] {
     const std::size_t columns = scale_columns(output_terminal(invocation));

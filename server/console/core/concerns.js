@@ -48,7 +48,7 @@ const CONCERNS = {
   'access.list': of('access'),
   // It has what waits for a person too.
   'report.get': of('run', 'card', 'tick', 'project', 'lock'),
-  'timeline.get': of('run', 'card'),
+  'timeline.get': (event, { group }) => (group === 'lock' ? of('lock') : of('run', 'card'))(event, {}) && event.type !== 'LockRefreshed',
   'events.read': ({ type, stream, actor }, { types, stream: wanted, run_id: run, actor: who }) =>
     (!types || types.includes(type)) && (!wanted || stream === wanted) && (!run || stream === `run/${run}`) && (!who || actor === who),
   // Of two moments, neither of which changes.

@@ -1,4 +1,4 @@
-/** What happened over some hours: figures, what failed, how much waited and worked, and the runs as bars over time. */
+/** What happened over some hours: figures, what failed, how much waited and worked, and the runs, or who held which lock, as bars over time. */
 import { html, useMemo, useRef } from '../vendor/htm-preact.js';
 import { countText, moneyText, percentText, plural, wordsOf } from '../core/figures.js';
 import { has } from '../core/identity.js';
@@ -20,10 +20,13 @@ import { Plot } from './plot.js';
 
 const ROW_PX = 24;
 const ROWS_SHOWN = 500;
-const TONES = /** @type {Record<string, string>} */ ({ succeeded: 'good', failed: 'bad', running: 'busy', paused: 'wait', queued: 'idle', canceled: 'idle' });
+const TONES = /** @type {Record<string, string>} */ ({ succeeded: 'good', failed: 'bad', running: 'busy', paused: 'wait', queued: 'idle', canceled: 'idle', held: 'busy', released: 'good', expired: 'bad' });
 
 /** Shows a part of the time; the address has it. @param {import('../core/time_range.js').Range} range */
 const choose = ({ from, to }) => change({ from: new Date(from).toISOString(), to: new Date(to).toISOString() });
+
+/** Says how many runs or holds there are. @param {{runs?: number, holds?: number}} of */
+const countOf = ({ runs, holds }) => (holds === undefined ? plural(runs ?? 0, 'run') : plural(holds, 'hold'));
 
 /** @typedef {{style: string, title: string, kind: string, href?: string}} Drawn */
 /**
@@ -34,7 +37,7 @@ const choose = ({ from, to }) => change({ from: new Date(from).toISOString(), to
 const drawn = new WeakMap();
 
 /** @param {any} row @param {number} from @param {number} whole @returns {Drawn[]} */
-function drawnOf({ bars }, from, whole) {
+function drawnOf({ name, bars }, from, whole) {
   const known = drawn.get(bars);
   if (known) return known;
   const made = bars.map((/** @type {any} */ bar) => {
@@ -44,9 +47,9 @@ function drawnOf({ bars }, from, whole) {
     const width = Math.min(1, (ended - from) / whole) - begin;
     return {
       style: `left: ${percentText(begin)}; width: max(2px, ${percentText(width)})`,
-      title: `${bar.runs > 1 ? plural(bar.runs, 'run') : wordsOf(bar.status)} ${clockText(bar.from)}, ${durationText(ended - began)}`,
+      title: `${bar.owner ? `${bar.owner}: ` : ''}${(bar.runs ?? bar.holds) > 1 ? countOf(bar) : wordsOf(bar.status)} ${clockText(bar.from)}, ${durationText(ended - began)}${bar.token ? `, token #${bar.token}` : ''}`,
       kind: `fall-bar tone-${TONES[bar.status] ?? 'idle'}`,
-      href: bar.run_id && hrefOf('run', { id: bar.run_id }),
+      href: bar.holds ? hrefOf('events', { stream: `lock/${name}`, from: bar.token }) : bar.run_id && hrefOf('run', { id: bar.run_id }),
     };
   });
   drawn.set(bars, made);
@@ -70,13 +73,14 @@ function Timeline({ from: asked, to: until, group }) {
     const range = { from: Date.parse(data.from), to: Date.parse(data.to) };
     const wanted = { from: Date.parse(asked), to: Date.parse(until ?? '') };
     const next = (/** @type {string} */ step) => stepped(Number.isFinite(wanted.to - wanted.from) ? wanted : range, step, now.peek());
+    const isOfLocks = data.holds_total !== undefined;
     const rows = data.rows.map((/** @type {any} */ row) => ({ key: row.name, ...row }));
-    return html`<p class="kinds" aria-busy=${answer.data || answer.error ? null : 'true'}><span>${plural(data.runs_total, 'run')}</span><span>${clockText(data.from)} to ${clockText(data.to)}</span> <${MarkWords} marks=${marks} />
+    return html`<p class="kinds" aria-busy=${answer.data || answer.error ? null : 'true'}><span>${countOf({ runs: data.runs_total, holds: data.holds_total })}</span><span>${clockText(data.from)} to ${clockText(data.to)}</span> <${MarkWords} marks=${marks} />
         ${data.rows_total > data.rows.length && html`<span>the latest ${countText(data.rows.length)} of ${countText(data.rows_total)} rows</span>`}</p>
       <div class="filters"><span class="choice" role="group" aria-label="time on screen">${STEP_NAMES.map((step) => html`<button class="chip" key=${step} onClick=${() => choose(next(step))}>${step}</button>`)}
           ${until && html`<button class="chip" onClick=${() => change({ from: undefined, to: undefined })}>all of it</button>`}</span></div>
-      ${rows.length === 0 ? html`<${Empty} text="No run was there in this time." command="signalbox run list" />`
-    : html`<${Brush} class="timeline" style=${{ '--marks': linesOf(marks, (ms) => (ms - range.from) / Math.max(1, range.to - range.from)) }} onChoose=${(/** @type {number} */ one, /** @type {number} */ other) => choose(between(range, one, other, now.peek()))}><${VirtualList} rows=${rows} rowPx=${ROW_PX} isReused=${true} label="Runs over time" row=${(/** @type {any} */ row) => html`
+      ${rows.length === 0 ? html`<${Empty} text=${`No ${isOfLocks ? 'lock was held' : 'run was there'} in this time.`} command=${isOfLocks ? 'signalbox lock list' : 'signalbox run list'} />`
+    : html`<${Brush} class="timeline" style=${{ '--marks': linesOf(marks, (ms) => (ms - range.from) / Math.max(1, range.to - range.from)) }} onChoose=${(/** @type {number} */ one, /** @type {number} */ other) => choose(between(range, one, other, now.peek()))}><${VirtualList} rows=${rows} rowPx=${ROW_PX} isReused=${true} label=${isOfLocks ? 'Locks over time' : 'Runs over time'} row=${(/** @type {any} */ row) => html`
         <span class="timeline-name cut" role="cell" title=${row.goal ?? row.name}>${row.goal ?? row.name}</span><${Bars} row=${row} from=${range.from} whole=${Math.max(1, range.to - range.from)} />`} /><//>`}`;
   }}<//>`;
 }
@@ -84,7 +88,7 @@ function Timeline({ from: asked, to: until, group }) {
 const PERIODS = ['1h', '8h', '12h', '24h', '168h'];
 /** A span is some pixels of the charts. */
 const SPANS = 240;
-const GROUPS = ['run', 'project', 'pipeline', 'worker'];
+const GROUPS = ['run', 'project', 'pipeline', 'worker', 'lock'];
 
 const CHART_PX = 110;
 const LINES = [{ field: 'waiting', name: 'runs that wait', tone: 'wait' }, { field: 'at_work', name: 'attempts at work', tone: 'busy' }];

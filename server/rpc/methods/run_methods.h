@@ -76,20 +76,27 @@ BOOST_DESCRIBE_STRUCT(TraceRun, (), (run_id, otlp))
 // Handles `run.trace`. `resource` is the OpenTelemetry resource of the spans.
 void trace_run(Api& api, Call& call, const TraceResource& resource);
 
-enum class TimelineGroup : std::uint8_t { run = 1, project = 2, pipeline = 3, worker = 4 };
-BOOST_DESCRIBE_ENUM(TimelineGroup, run, project, pipeline, worker)
+enum class TimelineGroup : std::uint8_t {
+  run = 1,
+  project = 2,
+  pipeline = 3,
+  worker = 4,
+  lock = 5
+};
+BOOST_DESCRIBE_ENUM(TimelineGroup, run, project, pipeline, worker, lock)
 
-// The params of `timeline.get`, which shows many runs as bars over a span of time.
+// The params of `timeline.get`, which shows many runs, or who held which lock, as bars over a span
+// of time.
 struct GetTimeline {
   std::optional<std::string> from;  // a position, a time or an age; else a day ago
   std::optional<std::string> to;    // else now
   std::optional<TimelineGroup> group;
-  std::optional<std::string> project;
+  std::optional<std::string> project;  // not of locks
   std::optional<std::uint32_t> max_rows;
   std::optional<std::int64_t> resolution_ms;
 };
 BOOST_DESCRIBE_STRUCT(GetTimeline, (), (from, to, group, project, max_rows, resolution_ms))
-// Handles `timeline.get`. LIMIT_EXCEEDED if too many runs would have to be read.
+// Handles `timeline.get`. LIMIT_EXCEEDED if too many runs or holds would have to be read.
 void get_timeline(Api& api, Call& call);
 
 // The params of `run.diff`, which shows what a run has changed.

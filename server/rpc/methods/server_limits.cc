@@ -260,6 +260,7 @@ void answer_limits(Api& api, Call& call) {
   result["report_spans_max"] = report_spans_max;
   result["timeline_rows_max"] = timeline_rows_max;
   result["timeline_run_ms_max"] = timeline_run_ms_max;
+  result["timeline_holds_max"] = timeline_holds_max;
   result["timeline_columns_max"] = timeline_columns_max;
   result["run_log_bytes_max"] = run_log_bytes_max;
   result["run_change_bytes_max"] = run_change_bytes_max;

@@ -1,4 +1,5 @@
-// `timeline.get`: many runs as bars over a span of time, merged to a resolution.
+// `timeline.get`: many runs, or who held which lock, as bars over a span of time, merged to a
+// resolution.
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -28,83 +29,108 @@ struct TimelineRequest {
   std::optional<std::string> project;
 };
 
-// Runs of one row that have the same status and follow each other within the resolution.
-struct TimelineBar {
+// A bar of a timeline has the part of the span that it takes, the number of what it stands for, and
+// counted(), the name of that; kind(): those of other kinds are never joined; join(), which takes
+// over another bar of its kind; and describe(), which adds the rest of its fields.
+
+struct RunBar {
   std::int64_t from_ns = 0;
   std::int64_t until_ns = 0;
-  std::size_t runs = 0;
+  RunStatus status = RunStatus::queued;
   RunId run_id{};  // of the first one
-};
+  std::size_t count = 1;
 
-struct TimelineRow {
-  std::string name;     // of the group
-  std::string goal;     // of a single run
-  Position latest = 0;  // start of its latest run
-  std::size_t runs = 0;
-  std::map<RunStatus, std::vector<TimelineBar>> bars;  // before they are merged: one for each run
-};
-
-std::string group_of(TimelineGroup group, const RunRow& row) {
-  switch (group) {
-    case TimelineGroup::run:
-      return to_string(row.run_id);
-    case TimelineGroup::project:
-      return row.project;
-    case TimelineGroup::pipeline:
-      return row.pipeline;
-    case TimelineGroup::worker:
-      return row.worker;
+  static constexpr const char* counted = "runs";
+  [[nodiscard]] RunStatus kind() const { return status; }
+  void join(const RunBar& next) { count += next.count; }
+  void describe(json::object& shown) const {
+    if (count == 1) shown["run_id"] = to_string(run_id);
   }
-  return {};
-}
+};
+
+struct HoldBar {
+  std::int64_t from_ns = 0;
+  std::int64_t until_ns = 0;
+  LockHoldStatus status = LockHoldStatus::held;
+  std::string owner;  // empty: more than one
+  Token token = 0;    // of the first one
+  // A hold that a screen can show is told apart from those of others, of which there can't be more
+  // at a time: who gives a lock to whom is what is looked for.
+  bool is_visible = false;
+  std::size_t count = 1;
+
+  static constexpr const char* counted = "holds";
+  [[nodiscard]] std::pair<LockHoldStatus, std::string> kind() const {
+    return {status, is_visible ? owner : std::string()};
+  }
+  void join(const HoldBar& next) {
+    count += next.count;
+    if (next.owner != owner) owner.clear();
+  }
+  void describe(json::object& shown) const {
+    if (!owner.empty()) shown["owner"] = owner;
+    if (count == 1) shown["token"] = token;
+  }
+};
+
+template <class Bar>
+struct TimelineRow {
+  std::string name;
+  std::string goal;     // of a single run
+  Position latest = 0;  // start of its latest run or hold
+  std::size_t count = 0;
+  // Before they are merged: one for each run or hold.
+  std::map<decltype(Bar().kind()), std::vector<Bar>> bars;
+};
 
 // Widens bars to the resolution and joins those that overlap or touch.
-std::vector<TimelineBar> merged(std::vector<TimelineBar> bars, const TimelineRequest& request) {
+template <class Bar>
+std::vector<Bar> merged(std::vector<Bar> bars, const TimelineRequest& request) {
   const std::int64_t from_ns = request.span.from_ns;
   const std::int64_t step_ns = request.resolution_ns;
-  std::sort(bars.begin(), bars.end(), [](const TimelineBar& left, const TimelineBar& right) {
-    return left.from_ns < right.from_ns;
-  });
-  std::vector<TimelineBar> found;
-  for (TimelineBar& bar : bars) {
+  std::sort(bars.begin(), bars.end(),
+            [](const Bar& left, const Bar& right) { return left.from_ns < right.from_ns; });
+  std::vector<Bar> found;
+  for (Bar& bar : bars) {
     bar.from_ns = from_ns + (bar.from_ns - from_ns) / step_ns * step_ns;
     bar.until_ns = from_ns + ((bar.until_ns - from_ns) / step_ns + 1) * step_ns;
     bar.until_ns = std::min(bar.until_ns, request.span.until_ns);
     if (!found.empty() && bar.from_ns <= found.back().until_ns) {
       found.back().until_ns = std::max(found.back().until_ns, bar.until_ns);
-      found.back().runs += bar.runs;
+      found.back().join(bar);
     } else {
-      found.push_back(bar);
+      found.push_back(std::move(bar));
     }
   }
   return found;
 }
 
+template <class Bar>
 class Timeline {
  public:
   explicit Timeline(const TimelineRequest& request) : request_(request) {}
 
-  void add(const RunRow& run) {
+  // Adds a bar, cut to the span, to the row of this name, unless it is outside the span. Returns
+  // the row; nullptr without one. `began` is the position of its beginning.
+  TimelineRow<Bar>* add(std::string name, Position began, Bar bar) {
     const TimeSpan& span = request_.span;
-    const std::int64_t ended_ns = run.ended_at_ns != 0 ? run.ended_at_ns : span.until_ns;
-    if (run.started_at_ns >= span.until_ns || ended_ns < span.from_ns) return;
-    std::string name = group_of(request_.group, run);
-    TimelineRow& row = rows_[name];
-    if (row.runs == 0) row.name = std::move(name);
-    if (request_.group == TimelineGroup::run) row.goal = run.goal;
-    row.latest = std::max(row.latest, run.started_position);
-    ++row.runs;
-    row.bars[run.status].push_back({std::max(run.started_at_ns, span.from_ns),
-                                    std::min(ended_ns, span.until_ns), 1, run.run_id});
-    ++runs_;
+    if (bar.from_ns >= span.until_ns || bar.until_ns < span.from_ns) return nullptr;
+    bar.from_ns = std::max(bar.from_ns, span.from_ns);
+    bar.until_ns = std::min(bar.until_ns, span.until_ns);
+    TimelineRow<Bar>& row = rows_[name];
+    if (row.count == 0) row.name = std::move(name);
+    row.latest = std::max(row.latest, began);
+    ++row.count;
+    row.bars[bar.kind()].push_back(std::move(bar));
+    ++count_;
+    return &row;
   }
 
   [[nodiscard]] json::object to_object() const {
-    std::vector<const TimelineRow*> rows;
+    std::vector<const TimelineRow<Bar>*> rows;
     for (const auto& [name, row] : rows_) rows.push_back(&row);
-    std::sort(rows.begin(), rows.end(), [](const TimelineRow* left, const TimelineRow* right) {
-      return left->latest > right->latest;
-    });
+    std::sort(rows.begin(), rows.end(),
+              [](const auto* left, const auto* right) { return left->latest > right->latest; });
     json::array shown;
     for (std::size_t each = 0; each < std::min(rows.size(), request_.rows_max); ++each) {
       shown.push_back(row_json(*rows[each]));
@@ -115,25 +141,25 @@ class Timeline {
     result["resolution_ms"] = request_.resolution_ns / ns_per_ms;
     result["rows"] = std::move(shown);
     result["rows_total"] = rows.size();
-    result["runs_total"] = runs_;
+    result[std::string(Bar::counted) + "_total"] = count_;
     return result;
   }
 
  private:
-  [[nodiscard]] json::object row_json(const TimelineRow& row) const {
+  [[nodiscard]] json::object row_json(const TimelineRow<Bar>& row) const {
     json::object shown;
     shown["name"] = row.name;
     if (!row.goal.empty()) shown["goal"] = row.goal;
-    shown["runs"] = row.runs;
+    shown[Bar::counted] = row.count;
     json::array& bars = shown["bars"].emplace_array();
     const std::int64_t last_ns = request_.span.until_ns - 1;
-    for (const auto& [status, of_status] : row.bars) {
-      for (const TimelineBar& bar : merged(of_status, request_)) {
+    for (const auto& [kind, of_kind] : row.bars) {
+      for (const Bar& bar : merged(of_kind, request_)) {
         json::object object{{"from", format_time(bar.from_ns)},
                             {"to", format_time(std::min(bar.until_ns, last_ns))},
-                            {"status", to_json(status)},
-                            {"runs", bar.runs}};
-        if (bar.runs == 1) object["run_id"] = to_string(bar.run_id);
+                            {"status", to_json(bar.status)},
+                            {Bar::counted, bar.count}};
+        bar.describe(object);
         bars.push_back(std::move(object));
       }
     }
@@ -141,31 +167,78 @@ class Timeline {
   }
 
   const TimelineRequest request_;
-  std::map<std::string, TimelineRow> rows_;
-  std::size_t runs_ = 0;
+  std::map<std::string, TimelineRow<Bar>> rows_;
+  std::size_t count_ = 0;
 };
 
-Decided<void> add_runs(const RunIndex& index, const RunFilter& filter, Timeline& timeline) {
+std::string group_of(TimelineGroup group, const RunRow& row) {
+  switch (group) {
+    case TimelineGroup::project:
+      return row.project;
+    case TimelineGroup::pipeline:
+      return row.pipeline;
+    case TimelineGroup::worker:
+      return row.worker;
+    case TimelineGroup::run:
+    case TimelineGroup::lock:
+      break;
+  }
+  return to_string(row.run_id);
+}
+
+void add(Timeline<RunBar>& timeline, const TimelineRequest& request, const RunRow& run) {
+  const std::int64_t ended_ns = run.ended_at_ns != 0 ? run.ended_at_ns : request.span.until_ns;
+  auto* row = timeline.add(group_of(request.group, run), run.started_position,
+                           {run.started_at_ns, ended_ns, run.status, run.run_id});
+  if (row != nullptr && request.group == TimelineGroup::run) row->goal = run.goal;
+}
+
+Decided<void> add_runs(const RunIndex& index, const TimelineRequest& request,
+                       const RunFilter& filter, Timeline<RunBar>& timeline) {
   const auto is_whole = index.for_each(filter, run_list_looked_at_max,
-                                       [&timeline](RunRow&& run) { timeline.add(run); });
+                                       [&](RunRow&& run) { add(timeline, request, run); });
   if (!is_whole) return unreadable(is_whole.error());
   if (!*is_whole) return tl::unexpected(too_many_runs());
   return {};
 }
 
 // Searches only the open ones among the runs that began long before: these are few.
-Decided<json::object> timeline_view(const RunIndex& index, const TimelineRequest& request) {
-  Timeline timeline(request);
+Decided<json::object> runs_view(const RunIndex& index, const TimelineRequest& request) {
+  Timeline<RunBar> timeline(request);
   RunFilter filter;
   filter.project = request.project;
   filter.started_from_ns = request.span.from_ns - timeline_run_ms_max * ns_per_ms;
   filter.started_until_ns = request.span.until_ns;
-  TRY(add_runs(index, filter, timeline));
+  TRY(add_runs(index, request, filter, timeline));
   filter.started_until_ns = std::exchange(filter.started_from_ns, std::nullopt);
   for (const RunStatus status : {RunStatus::queued, RunStatus::running, RunStatus::paused}) {
     filter.status = status;
-    TRY(add_runs(index, filter, timeline));
+    TRY(add_runs(index, request, filter, timeline));
   }
+  return timeline.to_object();
+}
+
+Rejection too_many_holds() {
+  return {ErrorCode::LIMIT_EXCEEDED,
+          "locks were held more often than " + std::to_string(timeline_holds_max) +
+              " times in this time; ask for a shorter one",
+          {{"limit", std::string("timeline_holds_max")},
+           {"max", static_cast<std::int64_t>(timeline_holds_max)}},
+          {"signalbox timeline --group lock --from 1h"}};
+}
+
+Decided<json::object> holds_view(const RunIndex& index, const TimelineRequest& request) {
+  Timeline<HoldBar> timeline(request);
+  const auto is_whole = index.locks().for_each(
+      request.span.from_ns, request.span.until_ns, timeline_holds_max, [&](const LockHold& hold) {
+        const bool is_visible = hold.status == LockHoldStatus::held ||
+                                hold.ended_at_ns - hold.acquired_at_ns >= request.resolution_ns;
+        timeline.add(hold.key, hold.token,
+                     {hold.acquired_at_ns, std::max(hold.acquired_at_ns, hold.ended_at_ns),
+                      hold.status, hold.owner, hold.token, is_visible});
+      });
+  if (!is_whole) return unreadable(is_whole.error());
+  if (!*is_whole) return tl::unexpected(too_many_holds());
   return timeline.to_object();
 }
 
@@ -186,6 +259,10 @@ Decided<TimelineRequest> timeline_request(const Api& api, const GetTimeline& par
   TRY(require_between("max_rows", rows, 1, timeline_rows_max));
   request.rows_max = rows;
   request.project = params.project;
+  if (request.project && request.group == TimelineGroup::lock) {
+    return reject(ErrorCode::INVALID_PARAMS, "a lock is of no project",
+                  {{"field", std::string("project")}});
+  }
   return request;
 }
 
@@ -200,7 +277,8 @@ void get_timeline(Api& api, Call& call) {
                           [&api, params = *params, now_ns = api.clock.wall_ns()](
                               const RunIndex& index) -> Decided<json::object> {
                             const auto request = TRY(timeline_request(api, params, now_ns));
-                            return timeline_view(index, request);
+                            return request.group == TimelineGroup::lock ? holds_view(index, request)
+                                                                        : runs_view(index, request);
                           });
 }
 

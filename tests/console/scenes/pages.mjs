@@ -247,6 +247,31 @@ export async function a_part_of_the_night(stage) {
   hadNoComplaint(page);
 }
 
+/** The night by lock: who held what when, live, with a way to the events of each hold. */
+export async function a_night_of_locks(stage) {  // L10
+  const { service } = stage;
+  const first = await service.call('lock.acquire', { key: 'deploy', owner: 'ann', lease_ms: 600_000 });
+  const page = await stage.open('?page=night&since=1h');
+  await page.getByText('No run was there in this time.').waitFor();
+  await page.getByRole('group', { name: 'group' }).getByRole('button', { name: 'lock' }).click();
+  await page.getByText('1 hold', { exact: true }).waitFor();
+  await page.getByRole('link', { name: `ann: held` }).and(page.locator('.tone-busy')).waitFor();
+  await service.call('lock.release', { key: 'deploy', token: first.token });
+  await page.getByRole('link', { name: 'ann: released' }).and(page.locator('.tone-good')).waitFor();
+  await service.call('lock.acquire', { key: 'deploy', owner: 'bob', lease_ms: 200 });
+  // A lease that nobody renews is the trouble of that night. The log has its end when another takes over.
+  await service.call('lock.acquire', { key: 'deploy', owner: 'cat', lease_ms: 600_000, wait_ms: 30_000 });
+  await page.getByText('3 holds', { exact: true }).waitFor();
+  await page.getByRole('link', { name: 'bob: expired' }).and(page.locator('.tone-bad')).waitFor();
+  check(await page.locator('.timeline .timeline-name').count() === 1, 'the lock has more than one row');
+  await page.getByRole('link', { name: 'ann: released' }).evaluate((link) => link.click());
+  await page.getByRole('heading', { name: 'Events' }).waitFor();
+  await page.getByText('LockExpired').waitFor();
+  const { searchParams: params } = new URL(page.url());
+  check(params.get('stream') === 'lock/deploy' && Number(params.get('from')) === first.token, `the bar leads to ${page.url()}`);
+  hadNoComplaint(page);
+}
+
 /** The cards of several projects together, or in a lane for each project that has some. */
 export async function a_board_in_lanes(stage) {
   const { service } = stage;

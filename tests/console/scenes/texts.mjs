@@ -14,7 +14,7 @@ const pagesOf = ({ succeeded, failed, asking, paused, card }) => ({
   run: `?page=run&id=${succeeded}`, 'run-that-waits': `?page=run&id=${asking}`,
   'run-output': `?page=run&id=${failed}&tab=output&stream=stderr`, 'run-change': `?page=run&id=${asking}&tab=change`,
   'run-artifacts': `?page=run&id=${succeeded}&tab=artifacts`, 'run-events': `?page=run&id=${paused}&tab=events`,
-  'run-why': `?page=run&id=${paused}&tab=why`, card: `?page=card&id=${card}`, loops: '?page=loops', night: '?page=night',
+  'run-why': `?page=run&id=${paused}&tab=why`, card: `?page=card&id=${card}`, loops: '?page=loops', night: '?page=night', 'night-of-locks': '?page=night&group=lock',
   events: '?page=events&types=CardSubmitted,CardBlocked,RunPaused', 'events-of-a-stream': '?page=events&stream=lock/deploy/prod',
   'events-from-a-position': '?page=events&from=1&types=RunStarted', projects: '?page=projects', project: '?page=projects&name=parser',
   audit: '?page=audit', 'what-if': '?page=whatif', server: '?page=server', nothing: '?page=nothing',

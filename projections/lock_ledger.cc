@@ -1,0 +1,157 @@
+#include "projections/lock_ledger.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "domain/try.h"
+#include "projections/log_calendar.h"
+#include "projections/row_codec.h"
+#include "projections/run_index_keys.h"
+
+namespace signalbox {
+namespace {
+
+namespace keys = run_index_keys;
+
+// The holds that have ended are listed by the position of their end, the long ones apart: after a
+// span of time only these can have ended much later than it and yet have begun before its end. So
+// neither list is read further than need be, and no hold is missed.
+constexpr std::string_view held_list = "H";
+constexpr std::string_view short_list = "Es";
+constexpr std::string_view long_list = "El";
+constexpr std::int64_t short_hold_ns_max = 3600 * LogCalendar::second_ns;
+// The calendar's intervals that are read to find the positions of a time, about.
+constexpr std::int64_t intervals_of_time = 32;
+
+std::string held_key(Token token) { return keys::numbered(std::string(held_list), token); }
+
+bool is_long(const LockHold& hold) {
+  return hold.ended_at_ns - hold.acquired_at_ns > short_hold_ns_max;
+}
+
+// Reads the rows of some lists, up to a number of them, and keeps those of a span of time.
+class HoldSearch {
+ public:
+  HoldSearch(const Table& table, std::int64_t from_ns, std::int64_t until_ns,
+             std::size_t entries_max)
+      : table_(table), from_ns_(from_ns), until_ns_(until_ns), entries_left_(entries_max) {}
+
+  // Goes through the list's entries at these positions, latest first: in an earlier version of the
+  // rows (versioned_table.h) the table's position is the last one that has any.
+  Stored<void> read(std::string_view list, const PositionRange& range) {
+    const Position last = std::min(range.last, table_.applied());
+    if (last < range.first) return {};
+    std::optional<StoreError> failure;
+    TRY(table_.scan(list, keys::numbered(std::string(list), last), ScanOrder::descending,
+                    [&](std::string_view key, std::string_view value) {
+                      if (keys::trailing_number(key) < range.first) return false;
+                      if (entries_left_ == 0) return is_whole_ = false;
+                      --entries_left_;
+                      auto hold = decode_row<LockHold>(value);
+                      if (!hold) {
+                        failure = std::move(hold.error());
+                        return false;
+                      }
+                      keep(*std::move(hold));
+                      return true;
+                    }));
+    if (failure) return tl::unexpected(std::move(*failure));
+    return {};
+  }
+
+  [[nodiscard]] bool is_whole() const { return is_whole_; }
+  [[nodiscard]] const std::map<Token, LockHold>& holds() const { return holds_; }
+
+ private:
+  void keep(LockHold hold) {
+    if (hold.acquired_at_ns >= until_ns_ || hold.ended_at_ns < from_ns_) return;
+    holds_.insert_or_assign(hold.token, std::move(hold));
+  }
+
+  const Table& table_;
+  const std::int64_t from_ns_;
+  const std::int64_t until_ns_;
+  std::size_t entries_left_;
+  bool is_whole_ = true;
+  std::map<Token, LockHold> holds_;
+};
+
+}  // namespace
+
+void LockLedger::put_held(const Lock& lock, TableBatch& out) {
+  LockHold hold;
+  hold.key = lock.key;
+  hold.owner = lock.owner;
+  hold.token = lock.token;
+  hold.acquired_at_ns = lock.acquired_at_ns;
+  out.put(held_key(hold.token), encode_row(hold));
+}
+
+Stored<void> LockLedger::apply(const Record& record, TableBatch& out) {
+  if (const auto* acquired = event_as<LockAcquired>(record.event)) {
+    LockHold& hold = begun_[record.position];
+    hold.key = acquired->key;
+    hold.owner = acquired->owner;
+    hold.token = record.position;
+    hold.acquired_at_ns = record.recorded_at_ns;
+  } else if (const auto* released = event_as<LockReleased>(record.event)) {
+    return end(record, released->token, LockHoldStatus::released, out);
+  } else if (const auto* expired = event_as<LockExpired>(record.event)) {
+    return end(record, expired->token, LockHoldStatus::expired, out);
+  }
+  return {};
+}
+
+Stored<void> LockLedger::end(const Record& record, Token token, LockHoldStatus status,
+                             TableBatch& out) {
+  LockHold hold;
+  if (const auto begun = begun_.find(token); begun != begun_.end()) {
+    hold = std::move(begun->second);
+    begun_.erase(begun);
+  } else {
+    auto row = TRY(read_row<LockHold>(table_, held_key(token)));
+    if (!row) {
+      StoreError error;
+      error.kind = StoreError::Kind::damaged;
+      error.message = "the lock ledger doesn't know the grant of a lock that ends";
+      error.position = record.position;
+      return tl::unexpected(std::move(error));
+    }
+    hold = *std::move(row);
+    out.erase(held_key(token));
+  }
+  hold.status = status;
+  hold.ended_at_ns = record.recorded_at_ns;
+  out.put(keys::numbered(std::string(is_long(hold) ? long_list : short_list), record.position),
+          encode_row(hold));
+  return {};
+}
+
+void LockLedger::put(TableBatch& out) const {
+  for (const auto& [token, hold] : begun_) out.put(held_key(token), encode_row(hold));
+}
+
+Stored<bool> LockLedger::for_each(std::int64_t from_ns, std::int64_t until_ns,
+                                  std::size_t entries_max,
+                                  const std::function<void(const LockHold&)>& visit) const {
+  HoldSearch search(table_, from_ns, until_ns, entries_max);
+  // First those that are held: a batch may end some of them meanwhile, and then they are found
+  // again.
+  TRY(search.read(held_list, {0, std::numeric_limits<Position>::max()}));
+  const LogCalendar calendar(table_);
+  const std::int64_t short_until_ns = until_ns + short_hold_ns_max;
+  const std::int64_t width_ns =
+      LogCalendar::width_for((short_until_ns - from_ns) / intervals_of_time);
+  if (const auto range = TRY(calendar.positions(width_ns, from_ns, short_until_ns))) {
+    TRY(search.read(short_list, *range));
+  }
+  if (const auto range = TRY(calendar.positions(LogCalendar::widths_ns.back(), from_ns,
+                                                std::numeric_limits<std::int64_t>::max()))) {
+    TRY(search.read(long_list, *range));
+  }
+  for (const auto& [token, hold] : search.holds()) visit(hold);
+  return search.is_whole();
+}
+
+}  // namespace signalbox
