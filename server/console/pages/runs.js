@@ -132,7 +132,7 @@ export function Runs({ params }) {
       <span class="c-id" role="cell"><a class="id" href=${hrefOf('run', { id: each.run_id })}>${tailOf(each.run_id)}</a></span>
       <span class="c-status" role="cell"><${Status} status=${each.status} /></span>
       <span class="c-goal cut" role="cell"><a href=${hrefOf('run', { id: each.run_id })} title=${each.goal}>${each.goal}</a></span>
-      <span class="c-project faint cut" role="cell">${each.project}</span>
+      <span class="c-project faint cut" role="cell" title=${each.project}>${each.project}</span>
       <span class="c-stations" role="cell"><${StationBoxes} run=${each} /></span>
       <span class="c-state cut" role="cell"><${RunState} run=${each} /></span>
       <span class="c-age number faint" role="cell"><${Age} time=${each.started_at} /></span>
