@@ -165,8 +165,8 @@ export function TimeBar() {
   const isToPresent = !range?.to;
   const handlers = log && handlersOf({ log, track, first, last, position, isToPresent, move: show });
   const zoom = (/** @type {number} */ by) => log && setRange(zoomed({ from: Date.parse(log.from), to: Date.parse(log.to) }, by, time ?? (isToPresent ? null : Date.parse(log.to)), { from: kept.current.begin, to: Date.now() }));
-  // What a retention dropped has no length here: its archive has it. Nobody sees its place where the bar begins later.
-  const isCut = first > 1 && (!range || range.from <= kept.current.begin);
+  // What a retention dropped has no length here: its archive has it. It isn't next to a part of the bar that begins later.
+  const isPart = log && Date.parse(log.from) > kept.current.begin;
   const archive = marked?.marks.find((/** @type {any} */ { kind }) => kind === 'retention')?.text;
   const dropped = `Before #${countText(first)}: dropped by a retention${archive ? `, archived in ${archive}` : ''}`;
   const other = page === 'compare' && Number(params.vs) > 0 ? Math.min(last, Number(params.vs)) : null;
@@ -194,7 +194,7 @@ export function TimeBar() {
   const { step: _, ...otherByHand } = handlersOf({ log, track, first, last, position: other ?? last, isToPresent, move: (to) => change({ vs: String(to ?? last) }) });
   return html`<footer class="time-bar ${at === null ? '' : 'past'}">
     <time>${clockText(log.from)}</time>
-    ${isCut && html`<button class="bar-dropped" title=${dropped} aria-label=${dropped} onClick=${() => show(first - 1)}></button>`}
+    ${first > 1 && html`<button class="bar-dropped ${isPart ? 'apart' : ''}" title=${dropped} aria-label=${dropped} onClick=${() => show(first - 1)}></button>`}
     <div class="bar-whole"><div class="bar-track" ref=${track} role="slider" tabindex="0" aria-label="Moment on screen" aria-valuemin=${first} aria-valuemax=${last} aria-valuenow=${position} aria-valuetext=${text} ...${byHand}>
       ${drawn}
       ${other !== null && html`<i class="bar-between" style=${{ left: percentText(Math.min(place, otherPlace)), width: percentText(Math.abs(place - otherPlace)) }}></i>`}
