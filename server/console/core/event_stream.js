@@ -6,15 +6,6 @@
 
 import { parsePlain } from './plain_text.js';
 
-/**
- * @typedef {{position: number, type: string, stream: string, recorded_at: string, actor: string,
- *   cause?: number, data?: any}} LogEvent without `data`, which no list on screen needs
- * @typedef {{state: 'connecting' | 'live' | 'away' | 'refused' | 'stopped', since: number, retryAt?: number,
- *   position: number, lagMs: number | null, missed: number}} Connection
- * Of a live stream, every event after `position` is told. `lagMs` is that of the newest event, null before there
- * is one. `missed` counts the times that events were skipped: answers of before `position` are asked for again.
- */
-
 const RETRY_MS_MIN = 500;
 const RETRY_MS_MAX = 5000;
 /** The service sends at least a comment in 15 s. */
@@ -23,10 +14,7 @@ const SILENCE_MS_MAX = 40_000;
 const PER_SECOND_MAX = 2000;
 
 export class EventStream {
-  /**
-   * @param {string} address
-   * @param {(connection: Connection, events: LogEvent[]) => void} onNews
-   */
+  /** @param {string} address @param {(connection: Connection, events: LogEvent[]) => void} onNews */
   constructor(address, onNews) {
     this.address = address;
     this.onNews = onNews;
@@ -40,10 +28,7 @@ export class EventStream {
     this.timer = undefined;
   }
 
-  /**
-   * Begins, or begins again with another token.
-   * @param {string} secret @param {number} [position] tells what happened after it; 0: what happens from now on
-   */
+  /** Begins, or begins again with another token. @param {string} secret @param {number} [position] tells what happened after it; 0: what happens from now on */
   start(secret, position = 0) {
     this.stop();
     this.secret = secret;

@@ -5,8 +5,6 @@
 import { useLayoutEffect } from '../vendor/htm-preact.js';
 import { signal } from '../vendor/signals-core.js';
 
-/** @typedef {{keys: string, text: string, run: () => void}} Shortcut `keys`: `j`, or `g r` */
-
 /** All shortcuts that are taken now, for the overview. */
 export const shortcuts = signal(/** @type {Shortcut[]} */ ([]));
 
@@ -14,8 +12,7 @@ const SEQUENCE_MS_MAX = 1200;
 let begun = '';
 let begunAt = 0;
 
-/** @param {EventTarget | null} target */
-function isTyping(target) {
+function isTyping(/** @type {EventTarget | null} */ target) {
   return target instanceof HTMLElement && target.matches('input:not([type=checkbox]), textarea, select, [contenteditable]');
 }
 
@@ -45,11 +42,7 @@ export const movingKeys = (rows, at, setAt) => [
   { keys: 'k', text: 'Previous', run: () => setAt(Math.max(0, at - 1)) },
 ];
 
-/**
- * Takes these keys while the calling component is on screen.
- * @param {Shortcut[]} list
- * @param {any[]} dependsOn as of an effect
- */
+/** Takes these keys while the calling component is on screen. @param {Shortcut[]} list @param {any[]} dependsOn as of an effect */
 export function useKeys(list, dependsOn) {
   // At once, not after the next picture: a second key may come sooner.
   useLayoutEffect(() => {

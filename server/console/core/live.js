@@ -4,10 +4,8 @@ import { EventStream } from './event_stream.js';
 import { answeredPosition, serviceAddress } from './rpc.js';
 import { forgetToken, token } from './session.js';
 
-/** @typedef {import('./event_stream.js').LogEvent} LogEvent */
-
 export const connection = signal(
-  /** @type {import('./event_stream.js').Connection} */ ({
+  /** @type {Connection} */ ({
     state: 'connecting', since: Date.now(), position: 0, lagMs: null, missed: 0,
   }),
 );
@@ -27,10 +25,7 @@ let worker = null;
 /** @type {EventStream | null} */
 let ownStream = null;
 
-/**
- * Calls `listener` with each batch of events. Returns what ends that.
- * @param {(events: LogEvent[]) => void} listener
- */
+/** Calls `listener` with each batch of events. Returns what ends that. @param {(events: LogEvent[]) => void} listener */
 export function onEvents(listener) {
   listeners.add(listener);
   return () => {
@@ -40,7 +35,7 @@ export function onEvents(listener) {
 
 /** @type {LogEvent[]} */
 let waiting = [];
-/** @type {import('./event_stream.js').Connection | null} */
+/** @type {Connection | null} */
 let newest = null;
 let picture = 0;
 
@@ -56,7 +51,7 @@ function handOn() {
 /**
  * Takes what the stream says. Whatever comes between two pictures is rendered once, for the next one;
  * a hidden page has no pictures, and gets what waits when it is visible again.
- * @param {import('./event_stream.js').Connection} now @param {LogEvent[]} events
+ * @param {Connection} now @param {LogEvent[]} events
  */
 function take(now, events) {
   newest = now;
@@ -91,11 +86,7 @@ function theWorker() {
   return worker;
 }
 
-/**
- * Returns the token that another tab of this browser has, or an empty string: a new tab has no
- * storage of its own yet.
- * @returns {Promise<string>}
- */
+/** Returns the token that another tab of this browser has, or an empty string: a new tab has no storage of its own yet. @returns {Promise<string>} */
 export function tokenOfOtherTabs() {
   if (typeof SharedWorker === 'undefined') return Promise.resolve('');
   return new Promise((resolve) => {

@@ -3,13 +3,6 @@
  * first and last events; within one, positions are taken as evenly spread.
  */
 
-/**
- * @typedef {{at: string, events: number, first_position: number, last_position: number,
- *   counts: Record<string, number>}} Bucket
- * @typedef {{from: string, to: string, bucket_ms: number, buckets: Bucket[]}} Histogram of
- *   events.histogram
- */
-
 /** Returns 0..1 for a time. @param {Histogram} log @param {number} ms */
 export function placeOfTime(log, ms) {
   const begin = Date.parse(log.from);

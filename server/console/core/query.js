@@ -12,8 +12,6 @@ import { moment } from './past.js';
 import { answeredPosition, call, ownCommand, quickest } from './rpc.js';
 import { useSignal } from './use_signal.js';
 
-/** @typedef {import('./event_stream.js').LogEvent} LogEvent @typedef {import('./event_stream.js').Connection} Connection */
-
 /** After a command of the user's own its effect is about to come. */
 const OWN_COMMAND_MS = 3000;
 
@@ -23,8 +21,7 @@ const OWN_COMMAND_MS = 3000;
  */
 let pastTurn = Promise.resolve();
 
-/** @param {LiveAnswer} live */
-function askInTurn(live) {
+function askInTurn(/** @type {LiveAnswer} */ live) {
   const turn = pastTurn.then(() => (live.isStopped ? undefined : live.ask()));
   pastTurn = turn.then(() => {}, () => {});
   return turn;
@@ -171,11 +168,7 @@ export function usePresentQuery(method, params = {}, at = null) {
   return state.question === question ? { ...state.answer, refresh: state.refresh } : { refresh: () => {} };
 }
 
-/**
- * The same as of the moment on screen.
- * @param {string | null} method
- * @param {Record<string, any>} params
- */
+/** The same as of the moment on screen. @param {string | null} method @param {Record<string, any>} params */
 export function useQuery(method, params = {}) {
   const at = useSignal(moment);
   return usePresentQuery(method, params, method && OF_THE_PRESENT.includes(method) ? null : at);

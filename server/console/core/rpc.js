@@ -90,13 +90,7 @@ export async function call(method, params = {}, abort) {
   throw new Refusal(code, answer.error.message, details, commands);
 }
 
-/**
- * Returns the bytes of an artifact.
- * @param {string} runId
- * @param {string} name
- * @returns {Promise<Blob>}
- * @throws {Refusal}
- */
+/** Returns the bytes of an artifact. @param {string} runId @param {string} name @returns {Promise<Blob>} @throws {Refusal} */
 export async function artifact(runId, name) {
   const path = `v1/runs/${runId}/artifacts/${encodeURIComponent(name)}`;
   const response = await fetch(serviceAddress(path), { headers: authorization() }).catch(() => {
@@ -106,12 +100,7 @@ export async function artifact(runId, name) {
   return response.blob();
 }
 
-/**
- * Returns a tile of the log's tree, as it is now: none that the browser kept.
- * @param {string} path
- * @returns {Promise<Uint8Array>}
- * @throws {Refusal}
- */
+/** Returns a tile of the log's tree, as it is now: none that the browser kept. @param {string} path @returns {Promise<Uint8Array>} @throws {Refusal} */
 export async function auditTile(path) {
   const response = await fetch(serviceAddress(`audit/${path}`), { headers: authorization(), cache: 'no-store' }).catch(() => {
     throw unreachable();
@@ -128,7 +117,7 @@ export function commandId(/** @type {string} */ subject) {
 
 /**
  * Returns the event with its data: the stream comes without, as it has thousands that nobody opens. Throws the
- * service's refusal. @param {import('./event_stream.js').LogEvent} event @returns {Promise<import('./event_stream.js').LogEvent>}
+ * service's refusal. @param {LogEvent} event @returns {Promise<LogEvent>}
  */
 export async function wholeEvent(event) {
   if (event.data !== undefined) return event;

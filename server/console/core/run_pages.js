@@ -11,10 +11,7 @@ import { useSignal } from './use_signal.js';
 const PAGE_ROWS = 500;
 /** More than a window shows: they are there sooner, and asked for again more cheaply. */
 const FIRST_ROWS = 100;
-/**
- * The service looks at so many runs for a page and no more: of a filter that few match, pages may be
- * empty. So many of them are passed at a time.
- */
+/** The service looks at so many runs for a page and no more: of a filter that few match, pages may be empty. So many of them are passed at a time. */
 const EMPTY_PAGES_MAX = 5;
 
 /**
@@ -52,7 +49,7 @@ export class RunPages {
     this.isAdding = false;
   }
 
-  /** Notes that an event may have changed a run. @param {import('./event_stream.js').LogEvent} event */
+  /** Notes that an event may have changed a run. @param {LogEvent} event */
   note(event) {
     this.notedTo = Math.max(this.notedTo, event.position);
     if (event.stream === 'server') this.isAllOld = true;

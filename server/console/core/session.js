@@ -23,10 +23,7 @@ export function token() {
   return sessionStorage.getItem(KEY) ?? localStorage.getItem(KEY) ?? '';
 }
 
-/**
- * @param {string} secret
- * @param {boolean} onThisDevice also for later visits
- */
+/** @param {string} secret @param {boolean} onThisDevice also for later visits */
 export function keepToken(secret, onThisDevice) {
   forgetToken();
   (onThisDevice ? localStorage : sessionStorage).setItem(KEY, secret);

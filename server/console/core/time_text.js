@@ -20,10 +20,7 @@ const UNITS = /** @type {const} */ ([
   ['d', 86_400_000], ['h', 3_600_000], ['min', 60_000], ['s', 1000],
 ]);
 
-/**
- * Returns a duration with its two largest units: `2 h 10 min`, `12 s`, `340 ms`.
- * @param {number} ms
- */
+/** Returns a duration with its two largest units: `2 h 10 min`, `12 s`, `340 ms`. @param {number} ms */
 export function durationText(ms) {
   if (ms < 1000) return `${Math.max(0, Math.round(ms))} ms`;
   const at = UNITS.findIndex(([, unitMs]) => ms >= unitMs);

@@ -30,8 +30,7 @@ const countsOf = (name, [before, after]) => [...new Set([...before.keys(), ...af
 const ofRuns = (/** @type {any} */ data) => new Map(Object.entries(data?.totals ?? {}));
 const ofCards = (/** @type {any} */ data) => new Map((data?.columns ?? []).map((/** @type {any} */ { status, total }) => [status, total]));
 
-/** @param {{counts: Count[]}} props */
-function Counts({ counts }) {
+function Counts(/** @type {{counts: Count[]}} */ { counts }) {
   const changed = counts.filter(({ before, after }) => before !== after);
   if (changed.length === 0) return html`<p class="sentence">As many runs and cards were in each status.</p>`;
   return html`<${Rows} label="What there was" heads=${['status', 'before', 'after', 'change']} kind="measures"><tbody>${changed.map(({ name, status, before, after }) => html`<tr key=${`${name} ${status}`}>
@@ -77,7 +76,7 @@ function Things({ from, to, at }) {
   const runs = usePresentQuery('run.list', { limit: NAMES_MAX }, at);
   const cards = usePresentQuery('card.list', { limit: NAMES_MAX }, at);
   const names = new Map([...(runs.data?.runs ?? []).map((/** @type {any} */ { run_id: id, goal }) => [`run/${id}`, goal]), ...(cards.data?.cards ?? []).map((/** @type {any} */ { card_id: id, title }) => [`card/${id}`, title])]);
-  return html`<${Answer} answer=${answer}>${(/** @type {any} */ { events: read }) => {
+  return html`<${Answer} answer=${answer}>${({ events: read }) => {
     const events = read.filter((/** @type {any} */ { position }) => position > from && position <= to);
     const changed = changedIn(events, names);
     return html`${read.length === EVENTS_MAX && read[read.length - 1].position > from + 1 && html`<p class="faint">The latest ${countText(events.length)} of ${countText(to - from)} events are looked at for what follows: bring the moments closer together for the others.</p>`}
@@ -86,14 +85,12 @@ function Things({ from, to, at }) {
   }}<//>`;
 }
 
-/** @param {{position: number}} props */
-function When({ position }) {
+function When(/** @type {{position: number}} */ { position }) {
   const { data } = usePresentQuery('events.read', { from: position, limit: 1 });
   return html`<${EventLink} position=${position} />${data?.events[0] ? ` ${clockText(data.events[0].recorded_at)}` : ''}`;
 }
 
-/** @param {{params: Record<string, string>}} props */
-export function Compare({ params: { vs } }) {
+export function Compare(/** @type {{params: Record<string, string>}} */ { params: { vs } }) {
   const at = useSignal(moment);
   const { position: newest } = useSignal(connection);
   const status = usePresentQuery('server.status');

@@ -77,27 +77,24 @@ function Tail({ filter, hasNoise }) {
 /** The newest events that match as of a moment of the past. @param {{filter: Filter}} props */
 function LastPage({ filter }) {
   const answer = useQuery('events.read', { ...filter, backwards: true, limit: PAGE_EVENTS });
-  return html`<${Answer} answer=${answer}>${(/** @type {any} */ data) => html`<${EventList} events=${data.events} />`}<//>`;
+  return html`<${Answer} answer=${answer}>${(data) => html`<${EventList} events=${data.events} />`}<//>`;
 }
 
-/** @param {{from: number, filter: Filter, at?: string}} props */
-function PageOfLog({ from, filter, at }) {
+function PageOfLog(/** @type {{from: number, filter: Filter, at?: string}} */ { from, filter, at }) {
   const [error, setError] = useState(/** @type {any} */ (null));
   const answer = useQuery('events.read', { ...filter, from, limit: PAGE_EVENTS });
   const goEarlier = () => call('events.read', { ...filter, ...(at ? { at } : {}), from: from - 1, backwards: true, limit: PAGE_EVENTS }).then(
     ({ events, more, next_from: next }) => change({ from: String(events.at(-1)?.position ?? (more ? next : 1)) }), setError);
-  return html`<${Problem} error=${error} /><${Answer} answer=${answer}>${(/** @type {any} */ data) => html`<${EventList} events=${data.events} />
+  return html`<${Problem} error=${error} /><${Answer} answer=${answer}>${(data) => html`<${EventList} events=${data.events} />
     <p class="actions"><button class="small" disabled=${from <= 1} onClick=${goEarlier}>earlier</button>
       <button class="small" disabled=${!data.more} onClick=${() => change({ from: String(data.next_from) })}>later</button></p>`}<//>`;
 }
 
-/** @param {{name: string, label: string, hint: string, value?: string, isWide?: boolean}} props */
-function TextFilter({ name, ...field }) {
+function TextFilter(/** @type {{name: string, label: string, hint: string, value?: string, isWide?: boolean}} */ { name, ...field }) {
   return html`<${FilterField} ...${field} onChange=${(/** @type {string} */ text) => change({ [name]: text || undefined })} />`;
 }
 
-/** @param {{params: Record<string, string>}} props */
-export function Events({ params }) {
+export function Events(/** @type {{params: Record<string, string>}} */ { params }) {
   const { from, types, stream, actor, all, at } = params;
   const position = Number(from);
   const filter = filterOf(params);

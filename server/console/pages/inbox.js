@@ -25,7 +25,7 @@ const ITEMS_SHOWN = 200;
 
 const keyOf = (/** @type {any} */ item) => [item.kind, item.run_id ?? item.card_id ?? item.loop ?? item.project, item.asked, item.text].join(' ');
 
-/** @param {any} item @returns {{actions: import('../parts/actions.js').Action[], targets: import('../parts/actions.js').Target[]}} */
+/** @param {any} item @returns {{actions: Action[], targets: Target[]}} */
 function offerOf(item) {
   const offered = item.id === PAUSED ? ['resumeAll'] : OFFERED[item.kind] ?? [];
   const actions = offered.map((name) => ACTIONS[name]);
@@ -35,11 +35,7 @@ function offerOf(item) {
   return { actions: id ? actions : [], targets: [{ id, text: item.subject ?? item.text, params }] };
 }
 
-/**
- * Returns the page about an item, and its params.
- * @param {any} item
- * @returns {[string, Record<string, string | undefined>]}
- */
+/** Returns the page about an item, and its params. @param {any} item @returns {[string, Record<string, string | undefined>]} */
 function pageOf(item) {
   if (item.run_id) return ['run', { id: item.run_id, tab: item.kind === 'approval' ? 'change' : undefined }];
   if (item.card_id) return ['card', { id: item.card_id }];
@@ -58,8 +54,7 @@ function ChangeSize({ runId }) {
   return data?.files ? html` <span class="faint">${plural(data.files, 'file')}, +${data.added} −${data.removed}</span>` : null;
 }
 
-/** @param {{item: any, isSelected: boolean}} props */
-function Item({ item, isSelected }) {
+function Item(/** @type {{item: any, isSelected: boolean}} */ { item, isSelected }) {
   const { actions, targets } = offerOf(item);
   const about = item.subject ?? item.loop ?? item.project;
   return html`<li class="item ${isSelected ? 'selected' : ''}" aria-current=${isSelected ? 'true' : null}>
@@ -96,7 +91,7 @@ export function Inbox() {
     { keys: 'u', text: 'Resume or unblock', run: () => { act('resume'); act('unblock'); act('resumeAll'); } },
   ], [at, answer.data]);
   return html`<div class="page inbox"><h1>Needs you ${answer.data && html`<span class="faint">${answer.data.total}${answer.data.capped && '+'}</span>`}</h1>
-    <${Answer} answer=${answer}>${(/** @type {any} */ data) => html`
+    <${Answer} answer=${answer}>${(data) => html`
       ${data.total === 0 && html`<${Calm} />`}
       ${data.total > 0 && html`<p class="kinds">${Object.entries(data.counts).map(([kind, count]) => html`<span>${plural(/** @type {number} */ (count), wordsOf(kind))}</span>`)}</p>`}
       <ul class="items">${data.items.map((/** @type {any} */ each, /** @type {number} */ index) => html`<${Item} key=${keyOf(each)} item=${each} isSelected=${index === at} />`)}</ul>

@@ -21,10 +21,7 @@ function roundNumbers(most, count) {
   return Array.from({ length: Math.floor(most / step) + 1 }, (_, at) => at * step);
 }
 
-/**
- * @param {HTMLCanvasElement} canvas
- * @param {{data: (number | null)[][], strokes: Stroke[], heightPx: number, axes?: Axes}} plot
- */
+/** @param {HTMLCanvasElement} canvas @param {{data: (number | null)[][], strokes: Stroke[], heightPx: number, axes?: Axes}} plot */
 function draw(canvas, { data: [times, ...lines], strokes, heightPx, axes }) {
   const pen = canvas.getContext('2d');
   const widthPx = canvas.parentElement?.clientWidth ?? 0;

@@ -20,8 +20,7 @@ import { RunArtifacts } from './run_artifacts.js';
 import { RunChange } from './run_change.js';
 import { RunOutput } from './run_output.js';
 
-/** @param {{run: any, station: any, attempt: any}} props */
-function Attempt({ run, station, attempt }) {
+function Attempt(/** @type {{run: any, station: any, attempt: any}} */ { run, station, attempt }) {
   const present = useSignal(now);
   const tookMs = (msOf(attempt.ended_at) ?? present) - (msOf(attempt.started_at) ?? present);
   const cost = attempt.usage?.cost_microusd;
@@ -32,8 +31,7 @@ function Attempt({ run, station, attempt }) {
     <td>${attempt.token && html`<${EventLink} position=${attempt.token} />`}</td></tr>`;
 }
 
-/** @param {{run: any, station: any}} props */
-function Station({ run, station }) {
+function Station(/** @type {{run: any, station: any}} */ { run, station }) {
   const { decided } = station;
   return html`<tbody><tr class="station"><th scope="rowgroup" colspan="8"><${Status} status=${station.waiting_for ? 'waiting' : station.status}
       text=${station.waiting_for && `waits: ${wordsOf(station.waiting_for)}`} /> ${station.station} <span class="faint">${station.executor}</span>
@@ -71,12 +69,11 @@ function chromeTrace({ run_id: id, as_of: asOf, spans }) {
 const saveTrace = (/** @type {any} */ trace) =>
   saveFile(new Blob([JSON.stringify(chromeTrace(trace))], { type: 'application/json' }), `run-${trace.run_id}.json`);
 
-/** @param {{run: any}} props */
-function RunOverview({ run }) {
+function RunOverview(/** @type {{run: any}} */ { run }) {
   const trace = useQuery('run.trace', { run_id: run.run_id });
   return html`<${Rows} label="Stations and attempts" heads=${['attempt', 'status', 'result', 'worker', 'cost', 'took', 'output', 'event']} isHeadUnseen=${true} kind="stations">
       ${run.stations.map((/** @type {any} */ station) => html`<${Station} key=${station.station} run=${run} station=${station} />`)}<//>
-    <div class="over-time"><${Answer} answer=${trace}>${(/** @type {any} */ data) => html`<${Waterfall} trace=${data} hasParts=${true} />
+    <div class="over-time"><${Answer} answer=${trace}>${(data) => html`<${Waterfall} trace=${data} hasParts=${true} />
       <p class="actions"><button class="small" onClick=${() => saveTrace(data)}>Save as a trace for Perfetto</button></p>`}<//></div>
     ${has('run.list') && html`<p class="faint">As a capsule, one file that proves itself, with the key of the log, beside the service: <${Command} command=${`signalbox run export ${run.run_id} --artifacts --signing-key audit.key -o run-${tailOf(run.run_id)}.capsule`} /></p>
       <p class="faint">Files of the run: <code>${run.run_root}</code>${run.repository ? html`, repository <code>${run.repository}</code>` : ''}${run.files_removed ? ', removed since' : ''}</p>`}`;
@@ -92,8 +89,7 @@ const ALL_TABS = /** @type {[string, string, string, string][]} */ ([
 /** A link to the runs that have this too, where there are others. @param {Record<string, string>} filter @param {any} text */
 const runsWith = (filter, text) => (has('run.list') ? html`<a href=${hrefOf('runs', filter)}>${text}</a>` : text);
 
-/** @param {{run: any}} props */
-function Figures({ run }) {
+function Figures(/** @type {{run: any}} */ { run }) {
   const present = useSignal(now);
   const tookMs = (msOf(run.ended_at) ?? present) - (msOf(run.started_at) ?? present);
   const { cost_microusd: cost, tokens, turns } = run.used;
@@ -112,7 +108,7 @@ function Figures({ run }) {
 function RunEvents({ run }) {
   const from = Math.max(run.started_position, 1);
   const answer = useQuery('events.read', { run_id: run.run_id, from, limit: EVENTS_SHOWN });
-  return html`<${Answer} answer=${answer}>${(/** @type {any} */ data) => html`
+  return html`<${Answer} answer=${answer}>${(data) => html`
     <${EventList} events=${data.events} />${data.more && html`<p class="faint">The first ${data.events.length} events${has('events.types') && html`, and <a href=${hrefOf('events', { stream: `run/${run.run_id}`, from: String(data.next_from) })}>those that follow</a>`}.</p>`}`}<//>`;
 }
 
@@ -122,8 +118,7 @@ function withState(run) {
   return { ...run, waiting_for: present?.waiting_for ?? run.waiting_for };
 }
 
-/** @param {{params: Record<string, string>}} props */
-export function Run({ params: { id, tab = 'overview', ...params } }) {
+export function Run(/** @type {{params: Record<string, string>}} */ { params: { id, tab = 'overview', ...params } }) {
   const TABS = ALL_TABS.filter(([, , , needs]) => has(needs));
   const answer = useQuery('run.get', { run_id: id });
   const why = useQuery(has('run.why') ? 'run.why' : null, { run_id: id });
@@ -161,6 +156,6 @@ export function Run({ params: { id, tab = 'overview', ...params } }) {
       ${tab === 'change' && has('run.diff') && html`<${RunChange} run=${run} />`}
       ${tab === 'artifacts' && html`<${RunArtifacts} run=${run} />`}
       ${tab === 'events' && html`<${RunEvents} run=${run} />`}
-      ${tab === 'why' && html`<${Answer} answer=${why}>${(/** @type {any} */ data) => html`<${Reasons} why=${data} />`}<//>`}
+      ${tab === 'why' && html`<${Answer} answer=${why}>${(data) => html`<${Reasons} why=${data} />`}<//>`}
     </div>`}<//></div>`;
 }

@@ -18,8 +18,7 @@ async function digestOf(blob) {
   return hexOf(new Uint8Array(await crypto.subtle.digest('SHA-256', await blob.arrayBuffer())));
 }
 
-/** @param {{run: any, item: any, hasContent: boolean}} props */
-function Artifact({ run, item, hasContent }) {
+function Artifact(/** @type {{run: any, item: any, hasContent: boolean}} */ { run, item, hasContent }) {
   const [state, setState] = useState(/** @type {any} */ ({}));
   const load = async (/** @type {boolean} */ isSaved) => {
     try {
@@ -45,8 +44,7 @@ function Artifact({ run, item, hasContent }) {
     ${state.image && html`<img src=${state.image} alt=${item.name} />`}</li>`;
 }
 
-/** @param {{run: any}} props */
-export function RunArtifacts({ run }) {
+export function RunArtifacts(/** @type {{run: any}} */ { run }) {
   const capsule = useSignal(identity)?.capsule;
   const hasContent = !capsule || capsule.artifacts > 0;
   const items = run.stations.flatMap((/** @type {any} */ station) => station.attempts.flatMap((/** @type {any} */ attempt) =>

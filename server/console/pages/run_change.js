@@ -10,15 +10,14 @@ const SOURCES = /** @type {Record<string, string>} */ ({
   artifact: 'in its change.patch',
 });
 
-/** @param {{run: any}} props */
-export function RunChange({ run }) {
+export function RunChange(/** @type {{run: any}} */ { run }) {
   const answer = useQuery('run.diff', { run_id: run.run_id });
   const decisions = actionsFor('run', run).filter(({ params }) => params?.decision);
   const station = run.stations.find((/** @type {any} */ each) => each.waiting_for === 'approval');
   return html`${decisions.length > 0 && html`<div class="decision"><p><b>${station?.station}</b> waits for your decision${station?.waiting_note ? `: ${station.waiting_note}` : '.'}</p>
       <${ActionButtons} actions=${decisions} targets=${[runTarget(run)]} /></div>`}
     <${Findings} of=${findingsOf(run)} />
-    <${Answer} answer=${answer}>${(/** @type {any} */ data) => html`
+    <${Answer} answer=${answer}>${(data) => html`
       <p class="faint">${SOURCES[data.source] ?? data.source}${data.files !== undefined && data.files !== null ? html`: ${data.files} files, <span class="tone-good">+${data.added}</span> <span class="tone-bad">−${data.removed}</span>` : ''}
         ${data.base && html` since <code>${data.base.slice(0, 12)}</code>`}${data.is_cut ? ', the beginning of it' : ''}</p>
       <${DiffView} text=${data.text} />`}<//>`;

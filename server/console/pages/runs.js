@@ -79,8 +79,7 @@ function RunOfId({ tail }) {
   return html`<p>The id of <a class="id" href=${hrefOf('run', { id: data.run_id })}>run ${tailOf(data.run_id)}</a> ends with ${tail}.</p>`;
 }
 
-/** @param {{params: Record<string, string>}} props */
-export function Runs({ params }) {
+export function Runs(/** @type {{params: Record<string, string>}} */ { params }) {
   const filter = filterOf(params);
   const { rows, isWhole, isOld, error, more } = useRunPages(filter);
   const [at, setAt] = useState(0);
@@ -112,7 +111,7 @@ export function Runs({ params }) {
     <div class="filters"><${Choice} name="status" values=${STATUSES} chosen=${params.status} isOptional=${true} /><${Choice} name="since" values=${Object.keys(PERIODS)} chosen=${params.since} isOptional=${true} />
       <${TextFilter} name="project" value=${params.project} hint="project" /><${TextFilter} name="label" value=${params.label} hint="label=value" />
       <${TextFilter} name="station" value=${params.station} hint="station" /><${TextFilter} name="code" value=${params.code} hint="error code" />
-      <select class="filter" aria-label="waiting for" value=${params.waiting_for ?? ''} onChange=${(/** @type {any} */ event) => change({ waiting_for: event.target.value || undefined })}>
+      <select class="filter" aria-label="waiting for" value=${params.waiting_for ?? ''} onChange=${(event) => change({ waiting_for: event.target.value || undefined })}>
         <option value="">waiting for …</option>${WAITS.map((each) => html`<option key=${each} value=${each} selected=${each === params.waiting_for}>${each}</option>`)}</select>
       <${TextFilter} name="text" value=${params.text} hint="text in the goal, or end of the id" /></div>
     ${ID_TAIL.test(params.text ?? '') && has('run.find') && html`<${RunOfId} tail=${params.text} />`}
@@ -127,7 +126,7 @@ export function Runs({ params }) {
     ${rows && shown.length === 0 && isWhole && html`<${Empty} text="No run matches." command=${'signalbox run start "fix the failing test" --watch'} />`}
     ${shown.length > 0 && html`<div class="runs-head" aria-hidden="true"><span class="c-check"></span><span class="c-id">run</span><span class="c-status">status</span><span class="c-goal">goal</span>
       <span class="c-project">project</span><span class="c-stations">stations</span><span class="c-state">state</span><span class="c-age number">age</span><span class="c-took number">took</span></div>`}
-    <${VirtualList} rows=${shown} label="Runs" isBusy=${isOld && !error} onEnd=${more} selected=${at} row=${(/** @type {any} */ each) => html`
+    <${VirtualList} rows=${shown} label="Runs" isBusy=${isOld && !error} onEnd=${more} selected=${at} row=${(each) => html`
       <span class="c-check" role="cell"><input type="checkbox" checked=${chosen.has(each.run_id)} aria-label="Select ${tailOf(each.run_id)}" onChange=${() => toggle(each.run_id)} /></span>
       <span class="c-id" role="cell"><a class="id" href=${hrefOf('run', { id: each.run_id })}>${tailOf(each.run_id)}</a></span>
       <span class="c-status" role="cell"><${Status} status=${each.status} /></span>

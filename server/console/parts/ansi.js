@@ -37,8 +37,7 @@ export function ansiPieces(line) {
   return pieces;
 }
 
-/** @param {{line: string}} props */
-export function AnsiLine({ line }) {
+export function AnsiLine(/** @type {{line: string}} */ { line }) {
   return html`${ansiPieces(line.replace(/\r$/, '')).map(({ text, colour, bold }) =>
     colour || bold ? html`<span class="${colour ? `ansi-${colour}` : ''} ${bold ? 'ansi-bold' : ''}">${text}</span>` : text)}`;
 }

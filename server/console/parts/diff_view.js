@@ -3,11 +3,7 @@ import { html, useState } from '../vendor/htm-preact.js';
 
 const FILE_LINES_MAX = 400;
 
-/**
- * Returns the files of a diff.
- * @param {string} text as `git diff` prints it
- * @returns {{name: string, added: number, removed: number, lines: string[]}[]}
- */
+/** Returns the files of a diff. @param {string} text as `git diff` prints it @returns {{name: string, added: number, removed: number, lines: string[]}[]} */
 export function filesOfDiff(text) {
   const files = [];
   let file = null;
@@ -28,8 +24,7 @@ export function filesOfDiff(text) {
 
 const KINDS = /** @type {Record<string, string>} */ ({ '+': 'added', '-': 'removed', '@': 'hunk' });
 
-/** @param {{file: ReturnType<typeof filesOfDiff>[number], isOpen: boolean}} props */
-function DiffFile({ file, isOpen }) {
+function DiffFile(/** @type {{file: ReturnType<typeof filesOfDiff>[number], isOpen: boolean}} */ { file, isOpen }) {
   const [isWhole, setWhole] = useState(false);
   const lines = isWhole ? file.lines : file.lines.slice(0, FILE_LINES_MAX);
   return html`<details class="diff-file" open=${isOpen}>
@@ -41,7 +36,6 @@ function DiffFile({ file, isOpen }) {
 
 const OPEN_FILES_MAX = 8;
 
-/** @param {{text: string}} props */
-export function DiffView({ text }) {
+export function DiffView(/** @type {{text: string}} */ { text }) {
   return html`<div class="diff">${filesOfDiff(text).map((file, index) => html`<${DiffFile} key=${file.name} file=${file} isOpen=${index < OPEN_FILES_MAX} />`)}</div>`;
 }

@@ -23,8 +23,7 @@ function Stream({ stream }) {
   return html`<a class="cut" href=${hrefOf('events', { stream })}>${stream}</a>`;
 }
 
-/** @param {{event: any}} props */
-function EventData({ event }) {
+function EventData(/** @type {{event: any}} */ { event }) {
   const [data, setData] = useState(event.data);
   const [error, setError] = useState(/** @type {any} */ (null));
   useEffect(() => {
@@ -34,8 +33,7 @@ function EventData({ event }) {
   return html`<pre tabindex="0" aria-label="Data of event ${event.position}">${JSON.stringify(data, null, 2)}</pre>`;
 }
 
-/** @param {{event: any}} props */
-function EventItem({ event }) {
+function EventItem(/** @type {{event: any}} */ { event }) {
   const [isOpen, setOpen] = useState(false);
   return html`<li><div class="event">
       <button class="quiet id" aria-expanded=${isOpen ? 'true' : 'false'} onClick=${() => setOpen(!isOpen)}>#${event.position}</button>
@@ -47,16 +45,12 @@ function EventItem({ event }) {
         <${Fields} stream=${event.stream} from=${event.position - 1} to=${event.position} /></section>`}`}</li>`;
 }
 
-/**
- * What was made of an event, for it never changes: of a list that grows, only what is new is rendered.
- * @type {WeakMap<any, any>}
- */
+/** What was made of an event, for it never changes: of a list that grows, only what is new is rendered. @type {WeakMap<any, any>} */
 let items = new WeakMap();
 /** The day and the moment on screen, which the times and the links in the items depend on. */
 let itemsOf = '';
 
-/** @param {{events: any[]}} props */
-export function EventList({ events }) {
+export function EventList(/** @type {{events: any[]}} */ { events }) {
   const present = `${new Date().toDateString()} ${moment.peek()}`;
   if (present !== itemsOf) items = new WeakMap();
   itemsOf = present;

@@ -8,10 +8,9 @@ import { Rows } from './rows.js';
 /** Returns whether the service compares what a stream is about: a plan is part of its run. @param {string} stream */
 export const hasFields = (stream) => has('state.diff') && !stream.startsWith('plan/');
 
-/** @param {{stream: string, from: number, to: number}} props */
-export function Fields({ stream, from, to }) {
+export function Fields(/** @type {{stream: string, from: number, to: number}} */ { stream, from, to }) {
   const answer = usePresentQuery('state.diff', { stream, from: String(from), to: String(to) });
-  return html`<${Answer} answer=${answer}>${(/** @type {any} */ { change, fields }) => (change === null ? html`<p class="faint">Nothing that is remembered of it.</p>`
+  return html`<${Answer} answer=${answer}>${({ change, fields }) => (change === null ? html`<p class="faint">Nothing that is remembered of it.</p>`
     : html`<${Rows} label="Fields of ${stream}, from #${from} to #${to}" heads=${['field', 'before', 'after']}><tbody>${fields.map((/** @type {any} */ each) => html`<tr key=${each.field}>
         <th scope="row">${each.field}</th><td class="changed">${each.from ?? ''}</td><td class="changed">${each.to ?? ''}</td></tr>`)}</tbody><//>`)}<//>`;
 }

@@ -11,8 +11,8 @@ export function FilterField({ label, hint, value = '', isWide, lengthMax, isNumb
   // What is being typed: events draw the page again meanwhile, and would put the former text back.
   const [draft, setDraft] = useState(/** @type {string | null} */ (null));
   return html`<input type="search" class="filter ${isWide ? 'wide' : ''}" aria-label=${label} placeholder=${hint} value=${draft ?? value}
-    maxlength=${lengthMax} inputmode=${isNumber ? 'numeric' : undefined} onInput=${(/** @type {any} */ event) => setDraft(event.target.value)}
-    onChange=${(/** @type {any} */ event) => {
+    maxlength=${lengthMax} inputmode=${isNumber ? 'numeric' : undefined} onInput=${(event) => setDraft(event.target.value)}
+    onChange=${(event) => {
       setDraft(null);
       onChange(event.target.value.trim());
     }} />`;

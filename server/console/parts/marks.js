@@ -23,10 +23,7 @@ export function useMarks(from, to) {
   return kept.current;
 }
 
-/**
- * Returns the marks as a background, which costs a row nothing.
- * @param {Marks} marks @param {(ms: number) => number} placeOf returns 0..1 for a time
- */
+/** Returns the marks as a background, which costs a row nothing. @param {Marks} marks @param {(ms: number) => number} placeOf returns 0..1 for a time */
 export const linesOf = ({ marks }, placeOf) => Object.keys(MARK_TONES).flatMap((kind) => marks.filter((mark) => mark.kind === kind)).map(({ kind, at }) =>
   `linear-gradient(var(--${MARK_TONES[kind]}) 0 0) ${percentText(placeOf(Date.parse(at)))} 0 / 2px 100% no-repeat`).join(', ') || 'none';
 

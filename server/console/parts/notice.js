@@ -18,8 +18,7 @@ export function Command({ command }) {
     ${navigator.clipboard && html`<button class="quiet" onClick=${copy} aria-label="Copy ${command}">${shown}</button>`}</span>`;
 }
 
-/** @param {{commands?: string[]}} props */
-export function Commands({ commands = [] }) {
+export function Commands(/** @type {{commands?: string[]}} */ { commands = [] }) {
   if (commands.length === 0) return null;
   return html`<ul class="commands">${commands.map((command) => html`<li><${Command} command=${command} /></li>`)}</ul>`;
 }

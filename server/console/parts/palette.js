@@ -112,7 +112,7 @@ function Palette() {
     <h2 id="dialog-title" class="unseen">Search or command</h2>
     <input type="text" autofocus placeholder="a page, a run, a card, a project, a lock, an action" value=${word} onKeyDown=${onKeyDown}
       aria-label="Search or command" role="combobox" aria-expanded="true" aria-controls="palette-list" aria-activedescendant="palette-${at}"
-      onInput=${(/** @type {any} */ event) => { setWord(event.target.value); setAt(0); }} />
+      onInput=${(event) => { setWord(event.target.value); setAt(0); }} />
     <ul id="palette-list" role="listbox" aria-label="Results">${entries.map((entry, index) => html`
       <li id="palette-${index}" role="option" aria-selected=${index === at ? 'true' : 'false'} onClick=${() => choose(entry)}>
         <span class="cut">${entry.text}</span> <span class="faint">${entry.about}</span><code class="cut">${entry.command}</code></li>`)}</ul>

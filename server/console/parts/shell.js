@@ -87,8 +87,7 @@ function useSignalOutside(/** @type {number} */ total) {
   }, [total]);
 }
 
-/** @param {{children: any}} props */
-export function Shell({ children }) {
+export function Shell(/** @type {{children: any}} */ { children }) {
   const { page } = useSignal(route);
   const who = useSignal(identity);
   const chosen = useSignal(theme);

@@ -77,15 +77,13 @@ async function findNextOfSelected(by, from) {
 /** As above; what can't be found isn't shown. @param {number} by @param {number} [from] */
 const nextOfSelected = (by, from) => findNextOfSelected(by, from).catch(() => {});
 
-/** @param {{log: import('../core/log_span.js').Histogram, marks: any[]}} props */
-function Marks({ log, marks }) {
+function Marks(/** @type {{log: Histogram, marks: any[]}} */ { log, marks }) {
   const shown = marks.filter(({ at }) => at >= log.from && at <= log.to);
   return html`${shown.map((mark) => html`<span key=${`${mark.kind} ${mark.position}`} class="bar-mark tone-${MARKS[mark.kind]?.[1] ?? 'idle'}"
     style=${{ left: percentText(placeOfTime(log, Date.parse(mark.at))) }} title="${wordsOf(mark.kind)} ${clockText(mark.at)} ${mark.text ?? ''}" aria-hidden="true">${MARKS[mark.kind]?.[0] ?? '·'}</span>`)}`;
 }
 
-/** @param {{log: import('../core/log_span.js').Histogram}} props */
-function Bars({ log }) {
+function Bars(/** @type {{log: Histogram}} */ { log }) {
   const most = Math.max(1, ...log.buckets.map(({ events }) => events));
   const width = log.bucket_ms / Math.max(1, Date.parse(log.to) - Date.parse(log.from));
   return html`${log.buckets.map(({ at, events, counts }) => {
@@ -99,7 +97,7 @@ function Bars({ log }) {
 /**
  * A place on the bar that moves with the pointer and with keys: the moment on screen, and the other one where
  * two are compared.
- * @param {{log: import('../core/log_span.js').Histogram, track: {current: HTMLElement | null}, first: number, last: number, position: number,
+ * @param {{log: Histogram, track: {current: HTMLElement | null}, first: number, last: number, position: number,
  *   isToPresent: boolean, move: (position: number | null) => void}} props `isToPresent`: the bar ends there; `move` gets null for the present
  */
 function handlersOf({ log, track, first, last, position, isToPresent, move }) {

@@ -12,8 +12,7 @@ const TEXTS = /** @type {Record<string, [string, (why?: string) => string]>} */ 
   missing: ['faint', (why) => `○ Not proven: ${why}.`],
 });
 
-/** @param {{event: any}} props */
-export function EventProof({ event }) {
+export function EventProof(/** @type {{event: any}} */ { event }) {
   const { verdict, size } = useSignal(proof);
   const [found, setFound] = useState(/** @type {{verdict: string, why?: string} | null} */ (null));
   useEffect(() => {

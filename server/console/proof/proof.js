@@ -11,17 +11,6 @@ import { auditTile, call } from '../core/rpc.js';
 import { readCheckpoint, readVerifier, signatureBy } from './signed_note.js';
 import { isIncluded, MissingTile, TileTree } from './tile_tree.js';
 
-/**
- * @typedef {'checking' | 'proven' | 'new' | 'unseen' | 'unsigned' | 'silent' | 'insecure' | 'unchecked'
- *   | 'missing' | 'forged' | 'tiles' | 'older' | 'fork' | 'mixed'} Verdict
- * @typedef {{key: string, size: number, root: string, at: number, first: number}} Kept what this browser knows
- *   of the log: the key, the newest tree that was proven with its time, and the time of the first visit
- * @typedef {{verdict: Verdict, size?: number, root?: string, key?: string, other?: string, note?: string,
- *   why?: string, kept?: Kept | null, checkedAt?: number, proven?: number, since?: number}} Proof
- *   `size` is that of the checkpoint; `other` a key that isn't the kept one; `proven` the position up to
- *   which it was proven before; `since` when the user has seen what is unchanged now
- */
-
 const KEY = 'signalbox.proof';
 /** What a signed checkpoint, or its lack, is refused with: not a reason to doubt the log. */
 const PASSING = ['UNREACHABLE', 'OVERLOADED', 'SHUTTING_DOWN', 'READ_MODELS_REBUILDING'];

@@ -41,10 +41,7 @@ function splitOf(/** @type {number} */ size) {
 }
 
 export class TileTree {
-  /**
-   * @param {number} size leaves
-   * @param {(path: string) => Promise<Uint8Array>} readTile throws MissingTile
-   */
+  /** @param {number} size leaves @param {(path: string) => Promise<Uint8Array>} readTile throws MissingTile */
   constructor(size, readTile) {
     this.size = size;
     this.readTile = readTile;

@@ -9,8 +9,6 @@ import { auditTile } from '../core/rpc.js';
 import { readCheckpoint, readVerifier, signatureBy } from './signed_note.js';
 import { leafOf, TileTree } from './tile_tree.js';
 
-/** @typedef {import('./signed_note.js').Checkpoint} Checkpoint */
-
 const PROOF_TITLE = 'c2sp.org/tlog-proof@v1\n';
 const SMALLEST_CAPSULE_LINES = 3;
 
@@ -49,8 +47,7 @@ async function signedCheckpoint(note, key) {
   return checkpoint;
 }
 
-/** @param {string} text */
-const hash = (text) => {
+const hash = (/** @type {string} */ text) => {
   const bytes = fromBase64(text);
   require(bytes, 'it isn’t of this format');
   return bytes;
