@@ -11,10 +11,8 @@ const RECENT_MAX = 1000;
 /** Those of the server itself are kept before all others: pages announce a crash. */
 const ANNOUNCED_MAX = 100;
 
-/** @type {Map<MessagePort, {isHidden: boolean, waiting: LogEvent[], dropped: number, toldState?: string}>} */
-const pages = new Map();
-/** @type {EventStream | null} */
-let stream = null;
+const pages = /** @type {Map<MessagePort, {isHidden: boolean, waiting: LogEvent[], dropped: number, toldState?: string}>} */ (new Map());
+let stream = /** @type {EventStream | null} */ (null);
 /** @type {{after: number, missed: number, events: LogEvent[]}} the newest events, without a gap after a position */
 let recent = { after: 0, missed: -1, events: [] };
 

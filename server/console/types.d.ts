@@ -90,12 +90,6 @@ interface Action {
   allows: (thing: any) => boolean;
 }
 
-/** The run or card that actions are offered for. */
-interface Selected {
-  subject: 'run' | 'card';
-  thing: any;
-}
-
 /** What is known of the log, or wrong with it (server/console/proof/proof_words.js). */
 type Verdict = 'checking' | 'proven' | 'new' | 'unseen' | 'unsigned' | 'silent' | 'insecure' | 'unchecked'
   | 'missing' | 'forged' | 'tiles' | 'older' | 'fork' | 'mixed';
@@ -150,4 +144,61 @@ interface Checkpoint {
   size: number;
   root: Uint8Array;
   signatures: { name: string; id: Uint8Array; bytes: Uint8Array<ArrayBuffer> }[];
+}
+
+/** The file that is shown instead of a service: one run, whose proofs were checked. */
+interface Capsule {
+  run_id: string;
+  origin: string;
+  size: number;
+  records: number;
+  artifacts: number;
+  signature_checked: boolean;
+}
+
+/** Who the user is to the service, and which methods it has for them. */
+interface Identity {
+  actor: string;
+  role: string;
+  methods: string[];
+  capsule?: Capsule;
+}
+
+/** A page, as the navigation, the keys and the search have it. */
+interface Place {
+  page: string;
+  /** Follows `g`. */
+  key: string;
+  name: string;
+  mark: string;
+  /** Shows the same in a terminal. */
+  command: string;
+  /** A service without this method has no such page. */
+  needs?: string;
+}
+
+/** A line of a plot. */
+interface Stroke {
+  /** A custom property of the style. */
+  colour: string;
+  width?: number;
+  dash?: number[];
+}
+
+interface Axes {
+  textX: (value: number) => string;
+  textY: (value: number) => string;
+  /** Returns where the times have texts, after the first, at most `count` and one more. */
+  ticksX?: (first: number, span: number, count: number) => number[];
+}
+
+/** What a job printed: `text` has the bytes `from` to `next` of a stream that ends at `end` so far. */
+interface Output {
+  from: number;
+  next: number;
+  end: number;
+  text: string;
+  running: boolean;
+  station: string;
+  attempt: number;
 }

@@ -59,9 +59,7 @@ const CONCERNS = {
 
 /**
  * Returns whether an event may change the answer of a query with these params.
- * @param {string} method
- * @param {Record<string, any>} params
- * @returns {(event: Told) => boolean}
+ * @param {string} method @param {Record<string, any>} params @returns {(event: Told) => boolean}
  */
 export function concernsOf(method, params) {
   const concern = CONCERNS[method] ?? always;

@@ -12,14 +12,11 @@ const SEQUENCE_MS_MAX = 1200;
 let begun = '';
 let begunAt = 0;
 
-function isTyping(/** @type {EventTarget | null} */ target) {
-  return target instanceof HTMLElement && target.matches('input:not([type=checkbox]), textarea, select, [contenteditable]');
-}
+const isTyping = (/** @type {EventTarget | null} */ target) =>
+  target instanceof HTMLElement && target.matches('input:not([type=checkbox]), textarea, select, [contenteditable]');
 
 /** Whether the key presses what has the focus. @param {KeyboardEvent} event */
-function isPress({ key, target }) {
-  return (key === 'Enter' || key === ' ') && target instanceof HTMLElement && target.matches('a, button, summary, input');
-}
+const isPress = ({ key, target }) => (key === 'Enter' || key === ' ') && target instanceof HTMLElement && target.matches('a, button, summary, input');
 
 function onKey(/** @type {KeyboardEvent} */ event) {
   if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target) || isPress(event)) return;
@@ -47,8 +44,6 @@ export function useKeys(list, dependsOn) {
   // At once, not after the next picture: a second key may come sooner.
   useLayoutEffect(() => {
     shortcuts.value = [...shortcuts.peek(), ...list];
-    return () => {
-      shortcuts.value = shortcuts.peek().filter((each) => !list.includes(each));
-    };
+    return () => { shortcuts.value = shortcuts.peek().filter((each) => !list.includes(each)); };
   }, dependsOn);
 }

@@ -1,14 +1,10 @@
 /** What goes on now: the connection's state and the events, of the browser's one stream. */
 import { computed, signal } from '../vendor/signals-core.js';
-import { EventStream } from './event_stream.js';
+import { EventStream, newConnection } from './event_stream.js';
 import { answeredPosition, serviceAddress } from './rpc.js';
 import { forgetToken, token } from './session.js';
 
-export const connection = signal(
-  /** @type {Connection} */ ({
-    state: 'connecting', since: Date.now(), position: 0, lagMs: null, missed: 0,
-  }),
-);
+export const connection = signal(newConnection());
 
 /** Only its state, which changes rarely. */
 export const connectionState = computed(() => connection.value.state);
@@ -18,25 +14,18 @@ const WAITING_MAX = 1000;
 /** Time for the answer of the worker, which may have to start, on a machine that has much to do. */
 const TOKEN_MS_MAX = 10_000;
 
-/** @type {Set<(events: LogEvent[]) => void>} */
-const listeners = new Set();
-/** @type {SharedWorker | null} */
-let worker = null;
-/** @type {EventStream | null} */
-let ownStream = null;
+const listeners = /** @type {Set<(events: LogEvent[]) => void>} */ (new Set());
+let worker = /** @type {SharedWorker | null} */ (null);
+let ownStream = /** @type {EventStream | null} */ (null);
 
 /** Calls `listener` with each batch of events. Returns what ends that. @param {(events: LogEvent[]) => void} listener */
 export function onEvents(listener) {
   listeners.add(listener);
-  return () => {
-    listeners.delete(listener);
-  };
+  return () => { listeners.delete(listener); };
 }
 
-/** @type {LogEvent[]} */
-let waiting = [];
-/** @type {Connection | null} */
-let newest = null;
+let waiting = /** @type {LogEvent[]} */ ([]);
+let newest = /** @type {Connection | null} */ (null);
 let picture = 0;
 
 function handOn() {
@@ -73,8 +62,7 @@ function workerAddress() {
   return types.createPolicy('console-worker', { createScriptURL: () => address }).createScriptURL('');
 }
 
-/** @type {(secret: string) => void} */
-let takeToken = () => {};
+let takeToken = /** @type {(secret: string) => void} */ (() => {});
 
 function theWorker() {
   if (worker) return worker;

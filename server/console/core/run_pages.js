@@ -16,8 +16,7 @@ const EMPTY_PAGES_MAX = 5;
 
 /**
  * Asks for the next page of runs that has any. Its position is that of the first page that was looked at.
- * @param {Record<string, any>} params of run.list
- * @param {AbortSignal} [abort]
+ * @param {Record<string, any>} params of run.list @param {AbortSignal} [abort]
  * @returns {Promise<{runs: any[], next_cursor: string | null, position: number}>}
  */
 export async function nextRuns(params, abort) {
@@ -40,10 +39,8 @@ export class RunPages {
     this.filter = filter;
     this.pageRows = pageRows;
     this.firstRows = Math.min(FIRST_ROWS, pageRows);
-    /** @type {Page[]} */
-    this.pages = [];
-    /** @type {Set<string>} */
-    this.changed = new Set();
+    this.pages = /** @type {Page[]} */ ([]);
+    this.changed = /** @type {Set<string>} */ (new Set());
     this.notedTo = 0;
     this.isAllOld = false;
     this.isAdding = false;
@@ -152,9 +149,7 @@ export function useRunPages(filter) {
     const pages = new RunPages(asked);
     present.current = pages;
     const live = new LiveAnswer(() => pages.load(), (event) => at === null && pages.note(event), (answer) => setState({ key, question, answer }), at !== null);
-    live.onBack = () => {
-      pages.isAllOld = true;
-    };
+    live.onBack = () => { pages.isAllOld = true; };
     return () => live.stop();
   }, [key]);
   const { data, error } = state.question === question ? state.answer : {};

@@ -8,7 +8,7 @@ import { useQuery } from '../core/query.js';
 import { hrefOf } from '../core/route.js';
 import { useSignal } from '../core/use_signal.js';
 import { actionsFor, ActionButtons, runTarget } from '../parts/actions.js';
-import { ansiPieces } from '../parts/ansi.js';
+import { plainLine } from '../parts/ansi.js';
 import { Answer, Empty } from '../parts/notice.js';
 import { Rows } from '../parts/rows.js';
 import { Age, RunLink, RunState, StationBoxes } from '../parts/status.js';
@@ -32,7 +32,7 @@ function textIn(value) {
 
 /** Returns what a line says to a person: that of an agent is a message in JSON, whose escapes may be any character. @param {string} line */
 function readable(line) {
-  const plain = ansiPieces(line).map(({ text }) => text).join('');
+  const plain = plainLine(line);
   try {
     return (textIn(parsePlain(plain)) || plain).replaceAll('\n', ' ');
   } catch {

@@ -18,8 +18,6 @@ const TYPES = [
   'RunnerDrained', 'RunnerUndrained', 'RunnerEvicted', 'RunnerReadmitted',
 ];
 
-const timeText = (/** @type {number} */ at) => clockText(new Date(at).toISOString());
-
 function Forget() {
   const forget = () => {
     closeDialog();
@@ -54,8 +52,8 @@ function Present() {
     <p>${words.sentence(found)}</p>
     ${words.todo && html`<p>${words.todo}</p>`}<${Commands} commands=${words.commands} />
     <${Facts} of=${[
-      ['checkpoint', found.size !== undefined && `#${found.size}`], ['checked', found.checkedAt && timeText(found.checkedAt)],
-      ['known here since', kept && timeText(kept.first)], ['last proven', kept && `#${kept.size}, ${timeText(kept.at)}`],
+      ['checkpoint', found.size !== undefined && `#${found.size}`], ['checked', found.checkedAt && clockText(found.checkedAt)],
+      ['known here since', kept && clockText(kept.first)], ['last proven', kept && `#${kept.size}, ${clockText(kept.at)}`],
     ]} />
     ${found.key && html`<h2>Key</h2><${Command} command=${found.key} />`}
     ${found.other && html`<h2>The other key</h2><${Command} command=${found.other} />`}
@@ -94,6 +92,4 @@ function Conduct() {
     <${Answer} answer=${answer}>${(data) => (data.events.length ? html`<${EventList} events=${data.events} />` : html`<p class="faint">Nobody was refused anything, nothing was erased, no key was adopted, and no runner was drained or evicted.</p>`)}<//></section>`;
 }
 
-export function Audit() {
-  return html`<div class="page audit"><h1>Audit</h1><${Present} /><${Files} /><${Conduct} /></div>`;
-}
+export const Audit = () => html`<div class="page audit"><h1>Audit</h1><${Present} /><${Files} /><${Conduct} /></div>`;

@@ -5,8 +5,7 @@ import { whyNot } from '../core/identity.js';
 import { useKeys } from '../core/keys.js';
 import { useQuery } from '../core/query.js';
 import { change, go, hrefOf } from '../core/route.js';
-import { call } from '../core/rpc.js';
-import { ACTIONS, ActionButtons, cardTarget, MethodButton } from '../parts/actions.js';
+import { ACTIONS, ActionButtons, cardTarget, MethodButton, TickButton } from '../parts/actions.js';
 import { openDialog } from '../parts/dialog.js';
 import { Answer, Empty, Problem } from '../parts/notice.js';
 import { Age, Status } from '../parts/status.js';
@@ -60,14 +59,13 @@ function Lanes() {
 export function Board(/** @type {{params: Record<string, string>}} */ { params: { project, lanes } }) {
   const isInLanes = lanes === 'project' && !project;
   const [error, setError] = useState(/** @type {any} */ (null));
-  const answer = useQuery('board.get', { limit: CARDS_SHOWN, ...(project ? { project } : {}) });
+  const answer = useQuery('board.get', { limit: CARDS_SHOWN, project: project || undefined });
   const submit = () => whyNot('card.submit') || openDialog(() => html`<${SubmitCard} project=${project} />`);
-  const tick = () => call('loop.trigger', { loop: 'heartbeat', reason: 'asked for in the console' }).then(() => setError(null), setError);
   useKeys([{ keys: 'n', text: 'Submit a card', run: submit }, { keys: 'P', text: 'Projects', run: () => go('projects') }], [project]);
   return html`<div class="page board filled"><div class="head"><h1>Board${project ? html` <span class="faint">${project}</span>` : ''}</h1>
       <span class="actions">${project && html`<button class="quiet" onClick=${() => change({ project: undefined })}>all projects</button>`}
-        ${(isInLanes || hasSeveralProjects(answer.data)) && html`<button class="chip" aria-pressed=${isInLanes ? 'true' : 'false'} onClick=${() => change({ lanes: isInLanes ? undefined : 'project' })}>by project</button>`}
-        <${MethodButton} class="small" method="loop.trigger" run=${tick}>Tick now<//> <${MethodButton} class="small" method="card.submit" run=${submit}>Submit a card<//></span></div>
+        ${(isInLanes || hasSeveralProjects(answer.data)) && html`<button class="chip" aria-pressed=${isInLanes} onClick=${() => change({ lanes: isInLanes ? undefined : 'project' })}>by project</button>`}
+        <${TickButton} loop="heartbeat" onEnd=${setError} /> <${MethodButton} class="small" method="card.submit" run=${submit}>Submit a card<//></span></div>
     <${Problem} error=${error} />
     <${Answer} answer=${answer}>${(data) => html`<${Agents} agents=${data.agents} />
       ${data.held.map((/** @type {any} */ held) => html`<p key=${held.project} class="problem"><b>${held.project}</b> ${held.text}</p>`)}

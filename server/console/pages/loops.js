@@ -2,10 +2,9 @@
 import { html, useState } from '../vendor/htm-preact.js';
 import { wordsOf } from '../core/figures.js';
 import { useQuery } from '../core/query.js';
-import { call } from '../core/rpc.js';
 import { clockText, durationText, msOf, now } from '../core/time_text.js';
 import { useSignal } from '../core/use_signal.js';
-import { actionsFor, ActionButtons, MethodButton } from '../parts/actions.js';
+import { actionsFor, ActionButtons, TickButton } from '../parts/actions.js';
 import { Answer, Command, Commands, Empty, Problem } from '../parts/notice.js';
 import { Rows } from '../parts/rows.js';
 import { Age, Due, EventLink, RunLink, Status } from '../parts/status.js';
@@ -49,12 +48,11 @@ const TRIGGERED_HERE = ['heartbeat', 'synthesizer', 'prune'];
 function OwnLoops() {
   const [error, setError] = useState(/** @type {any} */ (null));
   const answer = useQuery('loop.list');
-  const trigger = (/** @type {string} */ loop) => call('loop.trigger', { loop, reason: 'asked for in the console' }).then(() => setError(null), setError);
   return html`<section aria-label="Loops of the service"><h2>Loops of the service</h2><${Problem} error=${error} /><${Answer} answer=${answer}>${(data) => (data.loops.length === 0 ? html`<p class="faint">No loop had ticked at that moment; the schedules aren’t in the log.</p>` : html`
     <${Rows} label="Schedules" heads=${['loop', 'schedule', 'next', 'last', 'ticks', 'action']}><tbody>${data.loops.map((/** @type {any} */ loop) => html`<tr key=${loop.loop}>
       <td>${loop.loop}</td><td class="mono">${loop.schedule} <span class="faint">${loop.time_zone}</span></td><td><${Due} time=${loop.next_due_at} /></td><td><${Age} time=${loop.last_due_at} /></td>
       <td class="wide"><${Ticks} name=${loop.loop} /></td>
-      <td>${TRIGGERED_HERE.includes(loop.loop) && html`<${MethodButton} class="small" method="loop.trigger" run=${() => trigger(loop.loop)}>Tick now<//>`}</td></tr>`)}</tbody><//>`)}<//></section>`;
+      <td>${TRIGGERED_HERE.includes(loop.loop) && html`<${TickButton} loop=${loop.loop} onEnd=${setError} />`}</td></tr>`)}</tbody><//>`)}<//></section>`;
 }
 
 function OpenTicks() {
@@ -76,6 +74,4 @@ function CrashReport() {
       <td class="wide">${item.evidence}<${Commands} commands=${item.next_commands} /></td></tr>`)}</tbody><//>`}<//></section>`;
 }
 
-export function Loops() {
-  return html`<div class="page loops"><h1>Locks · Loops</h1><${Locks} /><${OpenTicks} /><${OwnLoops} /><${CrashReport} /></div>`;
-}
+export const Loops = () => html`<div class="page loops"><h1>Locks · Loops</h1><${Locks} /><${OpenTicks} /><${OwnLoops} /><${CrashReport} /></div>`;

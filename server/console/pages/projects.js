@@ -52,6 +52,5 @@ function ProjectList() {
       <td>${project.policy_hold ? html`<span class="tone-bad">held</span>` : project.policy_digest ? 'its file' : html`<span class="faint">defaults</span>`}</td></tr>`)}</tbody><//>`}<//>`;
 }
 
-export function Projects(/** @type {{params: Record<string, string>}} */ { params: { name } }) {
-  return html`<div class="page projects">${name ? html`<${ProjectDetail} name=${name} />` : html`<${ProjectList} />`}</div>`;
-}
+export const Projects = (/** @type {{params: Record<string, string>}} */ { params: { name } }) =>
+  html`<div class="page projects">${name ? html`<${ProjectDetail} name=${name} />` : html`<${ProjectList} />`}</div>`;

@@ -5,8 +5,7 @@ import { has } from '../core/identity.js';
 import { useKeys } from '../core/keys.js';
 import { useQuery } from '../core/query.js';
 import { change, hrefOf } from '../core/route.js';
-import { saveFile } from '../core/save_file.js';
-import { durationText, msOf, now } from '../core/time_text.js';
+import { durationText, now, tookMs } from '../core/time_text.js';
 import { useSignal } from '../core/use_signal.js';
 import { ActionButtons, actionKeys, ACTIONS, actionsFor, confirmAction, runTarget } from '../parts/actions.js';
 import { EventList } from '../parts/event_list.js';
@@ -16,17 +15,16 @@ import { useSelected } from '../parts/selected.js';
 import { Age, CardLink, EventLink, Status } from '../parts/status.js';
 import { Waterfall } from '../parts/waterfall.js';
 import { Reasons } from './reasons.js';
-import { RunArtifacts } from './run_artifacts.js';
+import { RunArtifacts, saveFile } from './run_artifacts.js';
 import { RunChange } from './run_change.js';
 import { RunOutput } from './run_output.js';
 
 function Attempt(/** @type {{run: any, station: any, attempt: any}} */ { run, station, attempt }) {
   const present = useSignal(now);
-  const tookMs = (msOf(attempt.ended_at) ?? present) - (msOf(attempt.started_at) ?? present);
   const cost = attempt.usage?.cost_microusd;
   return html`<tr><td class="number">${attempt.attempt}</td><td><${Status} status=${attempt.status} text=${attempt.outcome && wordsOf(attempt.outcome)} /></td>
     <td class="cut wide">${attempt.error ? html`<span class="tone-bad">${attempt.error.code}</span> ${attempt.error.message}` : attempt.summary ?? attempt.strategy}</td>
-    <td class="faint cut">${attempt.worker}</td><td class="number">${cost ? moneyText(cost) : ''}</td><td class="number">${durationText(tookMs)}</td>
+    <td class="faint cut">${attempt.worker}</td><td class="number">${cost ? moneyText(cost) : ''}</td><td class="number">${durationText(tookMs(attempt, present))}</td>
     <td>${attempt.job_id && has('run.log') && html`<a href=${hrefOf('run', { id: run.run_id, tab: 'output', station: station.station, attempt: String(attempt.attempt) })}>output</a>`}</td>
     <td>${attempt.token && html`<${EventLink} position=${attempt.token} />`}</td></tr>`;
 }
@@ -91,13 +89,12 @@ const runsWith = (filter, text) => (has('run.list') ? html`<a href=${hrefOf('run
 
 function Figures(/** @type {{run: any}} */ { run }) {
   const present = useSignal(now);
-  const tookMs = (msOf(run.ended_at) ?? present) - (msOf(run.started_at) ?? present);
   const { cost_microusd: cost, tokens, turns } = run.used;
   const limit = run.budget;
   const of = (/** @type {number} */ used, /** @type {number} */ most, /** @type {(value: number) => string} */ text) =>
     (used > 0 || most > 0) && `${text(used)}${most ? ` of ${text(most)}` : ''}`;
   return html`<${Facts} of=${[
-    ['took', durationText(tookMs)], ['started', html`<${Age} time=${run.started_at} /> ago by ${run.actor}`],
+    ['took', durationText(tookMs(run, present))], ['started', html`<${Age} time=${run.started_at} /> ago by ${run.actor}`],
     ['cost', of(cost, limit.cost_microusd, moneyText)], ['tokens', of(tokens, limit.tokens, countText)], ['turns', of(turns, limit.turns, countText)],
     ['pipeline', run.pipeline], ['project', run.project && runsWith({ project: run.project }, run.project)],
     ...Object.entries(run.labels).map(([name, value]) => [name, runsWith({ label: `${name}=${value}` }, value)]),
@@ -149,7 +146,7 @@ export function Run(/** @type {{params: Record<string, string>}} */ { params: { 
       ${why.data?.card && html` · works on <${CardLink} id=${why.data.card.card_id} text=${why.data.card.title} />`}</p>
     <${Figures} run=${run} />
     <div class="tabs" role="tablist" aria-label="About the run" onKeyDown=${onTabKey}>${TABS.map(([name, text]) => html`
-      <button role="tab" id="tab-${name}" key=${name} tabindex=${name === tab ? 0 : -1} aria-selected=${name === tab ? 'true' : 'false'} onClick=${() => change({ tab: name, station: undefined, attempt: undefined })}>${text}</button>`)}</div>
+      <button role="tab" id="tab-${name}" key=${name} tabindex=${name === tab ? 0 : -1} aria-selected=${name === tab} onClick=${() => change({ tab: name, station: undefined, attempt: undefined })}>${text}</button>`)}</div>
     <div role="tabpanel" aria-label=${TABS.find(([name]) => name === tab)?.[1]}>
       ${tab === 'overview' && html`<${RunOverview} run=${run} />`}
       ${tab === 'output' && has('run.log') && html`<${RunOutput} run=${run} params=${params} />`}

@@ -4,13 +4,23 @@ import { bytesText, hexOf } from '../core/figures.js';
 import { identity } from '../core/identity.js';
 import { plainText } from '../core/plain_text.js';
 import { artifact } from '../core/rpc.js';
-import { saveFile } from '../core/save_file.js';
 import { useSignal } from '../core/use_signal.js';
 import { Empty, Problem } from '../parts/notice.js';
 
 const PREVIEW_BYTES_MAX = 512 * 1024;
 const TEXT = /^(text\/|application\/(json|xml|toml|yaml|x-sh|javascript))/;
 const IMAGE = /^image\/(png|jpeg|gif|webp)$/;
+
+const KEPT_MS = 60_000;
+
+/** Saves a blob as a file of the user's. @param {Blob} blob @param {string} name its last part is the file's name */
+export function saveFile(blob, name) {
+  const link = document.createElement('a');
+  link.href = URL.createObjectURL(blob);
+  link.download = name.split('/').at(-1) ?? 'file';
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), KEPT_MS);
+}
 
 /** @param {Blob} blob @returns {Promise<string | null>} null where the browser has no digests: on plain HTTP */
 async function digestOf(blob) {

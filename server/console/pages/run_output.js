@@ -3,7 +3,7 @@ import { html, useEffect, useMemo, useState } from '../vendor/htm-preact.js';
 import { bytesText } from '../core/figures.js';
 import { useJobOutput } from '../core/job_output.js';
 import { change } from '../core/route.js';
-import { AnsiLine, ansiPieces } from '../parts/ansi.js';
+import { AnsiLine, plainLine } from '../parts/ansi.js';
 import { Asking, Empty, Problem } from '../parts/notice.js';
 import { VirtualList } from '../parts/virtual_list.js';
 
@@ -11,14 +11,12 @@ const LINE_PX = 18;
 const LINE_CHARACTERS_MAX = 4000;
 const ERROR = /\b(error|fatal|panic|failed|exception|traceback)\b/i;
 
-const plainOf = (/** @type {string} */ line) => ansiPieces(line).map(({ text }) => text).join('');
-
 /** Returns the lines of a text that have a word. @param {string} text @param {string} word @returns {{key: number, line: string}[]} */
 function linesOf(text, word) {
   const all = text.split('\n');
   if (all.at(-1) === '') all.pop();
   const found = word.toLowerCase();
-  return all.map((line, key) => ({ key, line })).filter(({ line }) => !found || plainOf(line).toLowerCase().includes(found))
+  return all.map((line, key) => ({ key, line })).filter(({ line }) => !found || plainLine(line).toLowerCase().includes(found))
     .map(({ key, line }) => ({ key, line: line.length > LINE_CHARACTERS_MAX ? `${line.slice(0, LINE_CHARACTERS_MAX)} …` : line }));
 }
 
@@ -49,7 +47,7 @@ function Output(/** @type {{run: any, attempts: any[], chosen: any, stream: stri
   };
   const firstError = async () => {
     setFollowed(false);
-    setAt(linesOf(await whole(), word).findIndex(({ line }) => ERROR.test(plainOf(line))));
+    setAt(linesOf(await whole(), word).findIndex(({ line }) => ERROR.test(plainLine(line))));
   };
   return html`<div class="output-head">
       <select aria-label="Output of" onChange=${onChoose}>${attempts.flatMap(({ station, attempt }) => ['stdout', 'stderr'].map((which) => html`

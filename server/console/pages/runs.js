@@ -7,7 +7,7 @@ import { moment, useSettledMoment } from '../core/past.js';
 import { useQuery } from '../core/query.js';
 import { change, go, hrefOf } from '../core/route.js';
 import { useRunPages } from '../core/run_pages.js';
-import { durationText, msOf, now } from '../core/time_text.js';
+import { durationText, now, tookMs } from '../core/time_text.js';
 import { useSignal } from '../core/use_signal.js';
 import { ACTIONS, ActionButtons, actionKeys, confirmAction, MethodButton, runTarget } from '../parts/actions.js';
 import { openDialog } from '../parts/dialog.js';
@@ -29,8 +29,7 @@ const ID_TAIL = /^[0-9a-f-]{4,36}$/i;
 
 /** @param {Record<string, string>} params of the address @returns {Record<string, string>} of run.list */
 function filterOf({ since, text, ...params }) {
-  /** @type {Record<string, string>} */
-  const filter = {};
+  const filter = /** @type {Record<string, string>} */ ({});
   for (const name of ['status', 'project', 'label', 'waiting_for', 'station', 'code']) if (params[name]) filter[name] = params[name];
   if (text) filter.text = text.slice(0, TEXT_LENGTH_MAX);
   if (Object.hasOwn(PERIODS, since)) {
@@ -41,15 +40,9 @@ function filterOf({ since, text, ...params }) {
   return filter;
 }
 
-/** @param {{name: string, value?: string, hint: string}} props */
-const TextFilter = ({ name, value, hint }) => html`<${FilterField} label=${name} hint=${hint} value=${value} lengthMax=${TEXT_LENGTH_MAX}
-    onChange=${(/** @type {string} */ text) => change({ [name]: text })} />`;
-
 /** How long a run took, or takes so far. @param {{run: any}} props */
 function Took({ run }) {
-  const present = useSignal(now);
-  const begin = msOf(run.started_at) ?? present;
-  return html`${durationText((msOf(run.ended_at) ?? present) - begin)}`;
+  return html`${durationText(tookMs(run, useSignal(now)))}`;
 }
 
 /**
@@ -105,15 +98,15 @@ export function Runs(/** @type {{params: Record<string, string>}} */ { params })
     { keys: 'w', text: 'Why', run: () => run && go('run', { id: run.run_id, tab: 'why' }) },
   ], [at, shown.length, chosen, rows]);
   const offered = Object.values(ACTIONS).filter((action) => action.subject === 'run' && chosenRuns.some(action.allows));
+  const field = (/** @type {string} */ name, hint = name) => html`<${FilterField} name=${name} hint=${hint} value=${params[name]} lengthMax=${TEXT_LENGTH_MAX} />`;
   return html`<div class="page runs filled">
     <div class="head"><h1>Runs ${rows && html`<span class="faint">${countText(shown.length)}${isWhole ? '' : '+'}</span>`}</h1>
       <${MethodButton} class="primary small" method="run.start" run=${() => openDialog(StartRun)}>Start a run<//></div>
     <div class="filters"><${Choice} name="status" values=${STATUSES} chosen=${params.status} isOptional=${true} /><${Choice} name="since" values=${Object.keys(PERIODS)} chosen=${params.since} isOptional=${true} />
-      <${TextFilter} name="project" value=${params.project} hint="project" /><${TextFilter} name="label" value=${params.label} hint="label=value" />
-      <${TextFilter} name="station" value=${params.station} hint="station" /><${TextFilter} name="code" value=${params.code} hint="error code" />
+      ${field('project')}${field('label', 'label=value')}${field('station')}${field('code', 'error code')}
       <select class="filter" aria-label="waiting for" value=${params.waiting_for ?? ''} onChange=${(event) => change({ waiting_for: event.target.value || undefined })}>
         <option value="">waiting for …</option>${WAITS.map((each) => html`<option key=${each} value=${each} selected=${each === params.waiting_for}>${each}</option>`)}</select>
-      <${TextFilter} name="text" value=${params.text} hint="text in the goal, or end of the id" /></div>
+      ${field('text', 'text in the goal, or end of the id')}</div>
     ${ID_TAIL.test(params.text ?? '') && has('run.find') && html`<${RunOfId} tail=${params.text} />`}
     <${Problem} error=${error} />
     ${!rows && !error && html`<${Asking} />`}

@@ -1,10 +1,10 @@
 /** The recorded work under another policy: what was recorded, what its replay gives, and a forecast. */
 import { html, useEffect, useMemo, useState } from '../vendor/htm-preact.js';
 import { countText, plural } from '../core/figures.js';
-import { moment, momentTime } from '../core/past.js';
+import { moment } from '../core/past.js';
 import { go } from '../core/route.js';
 import { call } from '../core/rpc.js';
-import { durationText } from '../core/time_text.js';
+import { durationText, momentTime } from '../core/time_text.js';
 import { useSignal } from '../core/use_signal.js';
 import { Command, Commands, Empty, Problem } from '../parts/notice.js';
 import { Rows } from '../parts/rows.js';

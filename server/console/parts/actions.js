@@ -130,8 +130,7 @@ export const Findings = (/** @type {{of: string[] | undefined}} */ { of: finding
 /**
  * The target of an action on a run: a decision names the question that the user saw. Rows of lists
  * have neither that nor the findings.
- * @param {any} run
- * @returns {Target}
+ * @param {any} run @returns {Target}
  */
 export function runTarget(run) {
   const asking = (run.stations ?? []).find((/** @type {any} */ each) => each.waiting_for === 'approval');
@@ -153,9 +152,7 @@ async function wholeTarget(target) {
 
 /**
  * The targets as the user decides about them: null while what has to be known of a decision isn't read.
- * @param {Action} action
- * @param {Target[]} targets
- * @returns {Target[] | null}
+ * @param {Action} action @param {Target[]} targets @returns {Target[] | null}
  */
 function useWholeTargets(action, targets) {
   const isKnown = !action.params?.decision || targets.every(({ findings }) => findings);
@@ -167,9 +164,7 @@ function useWholeTargets(action, targets) {
       for (const each of targets) if (!isClosed) read.push(await wholeTarget(each));
       if (!isClosed) setWhole(read);
     })();
-    return () => {
-      isClosed = true;
-    };
+    return () => { isClosed = true; };
   }, []);
   return whole;
 }
@@ -266,3 +261,7 @@ export function MethodButton({ method, params, title = '', run, children, ...att
 /** @param {{actions: Action[], targets: Target[], small?: boolean}} props */
 export const ActionButtons = ({ actions, targets, small }) => html`<span class="actions">${actions.map((action) => html`<${MethodButton} key=${action.name} class="${small ? 'small' : ''} tone-${action.tone ?? 'busy'}"
   method=${action.method} params=${action.params} title=${action.says} run=${() => confirmAction(action, targets)}>${action.name}<//>`)}</span>`;
+
+/** A button that begins a tick of a loop without waiting for its time. */
+export const TickButton = (/** @type {{loop: string, onEnd: (error: any) => void}} */ { loop, onEnd }) => html`<${MethodButton} class="small" method="loop.trigger"
+  run=${() => call('loop.trigger', { loop, reason: 'asked for in the console' }).then(() => onEnd(null), onEnd)}>Tick now<//>`;

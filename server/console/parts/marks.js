@@ -13,8 +13,7 @@ const MARK_TONES = /** @type {Record<string, string>} */ ({ crash: 'bad', clock_
 
 /**
  * Returns the marks of a time; none while it isn't known. Those of the time before stay until these are there.
- * @param {string | undefined} from @param {string | undefined} to the present, if there is none
- * @returns {Marks}
+ * @param {string | undefined} from @param {string | undefined} to the present, if there is none @returns {Marks}
  */
 export function useMarks(from, to) {
   const { data } = useQuery(from && has('log.marks') ? 'log.marks' : null, { from, to, kinds: Object.keys(MARK_TONES).join(), backwards: true, limit: MARKS_MAX });

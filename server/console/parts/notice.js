@@ -31,9 +31,7 @@ export function Problem({ error }) {
 }
 
 /** Says that there is nothing, and what would fill it. @param {{text: string, command?: string}} props */
-export function Empty({ text, command }) {
-  return html`<div class="empty"><p>${text}</p>${command && html`<${Command} command=${command} />`}</div>`;
-}
+export const Empty = ({ text, command }) => html`<div class="empty"><p>${text}</p>${command && html`<${Command} command=${command} />`}</div>`;
 
 /** Stands where an answer will be. */
 export const Asking = () => html`<p class="loading" aria-busy="true">asking …</p>`;

@@ -13,8 +13,6 @@ export function useSelected(subject, thing, of = thing) {
   // At once, not after the next picture: a key may come sooner.
   useLayoutEffect(() => {
     selectedThing.value = thing ? { subject, thing } : null;
-    return () => {
-      selectedThing.value = null;
-    };
+    return () => { selectedThing.value = null; };
   }, [subject, of]);
 }

@@ -60,15 +60,10 @@ export function Due({ time }) {
   return html`<time datetime=${time} title=${time}>${leftMs > 0 ? `in ${durationText(leftMs)}` : 'due'}</time>`;
 }
 
-export function RunLink(/** @type {{id: string, text?: any}} */ { id, text }) {
-  return html`<a class=${text ? '' : 'id'} href=${hrefOf('run', { id })}>${text ?? tailOf(id)}</a>`;
-}
-
-export function CardLink(/** @type {{id: string, text?: any}} */ { id, text }) {
-  return html`<a class=${text ? '' : 'id'} href=${hrefOf('card', { id })}>${text ?? tailOf(id)}</a>`;
-}
+/** Returns a link to a page about one thing. @param {string} page @returns {(props: {id: string, text?: any}) => any} */
+const linkTo = (page) => ({ id, text }) => html`<a class=${text ? '' : 'id'} href=${hrefOf(page, { id })}>${text ?? tailOf(id)}</a>`;
+export const RunLink = linkTo('run');
+export const CardLink = linkTo('card');
 
 /** A link to the event at a position. @param {{position: number, text?: string}} props */
-export function EventLink({ position, text }) {
-  return html`<a class="id" href=${hrefOf('events', { from: String(position) })}>${text ?? ''} #${position}</a>`;
-}
+export const EventLink = ({ position, text }) => html`<a class="id" href=${hrefOf('events', { from: String(position) })}>${text ?? ''} #${position}</a>`;

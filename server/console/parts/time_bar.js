@@ -6,13 +6,12 @@ import { html, useEffect, useMemo, useRef, useState } from '../vendor/htm-preact
 import { countText, percentText, wordsOf } from '../core/figures.js';
 import { useKeys } from '../core/keys.js';
 import { connection } from '../core/live.js';
-import { placeOfPosition, placeOfTime, positionOfPlace } from '../core/log_span.js';
-import { moment, momentTime, show } from '../core/past.js';
+import { moment, show } from '../core/past.js';
 import { usePresentQuery } from '../core/query.js';
 import { change, go, route } from '../core/route.js';
 import { call } from '../core/rpc.js';
-import { zoomed } from '../core/time_range.js';
-import { clockText } from '../core/time_text.js';
+import { placeOfPosition, placeOfTime, positionOfPlace, zoomed } from '../core/time_range.js';
+import { clockText, momentTime } from '../core/time_text.js';
 import { useSignal } from '../core/use_signal.js';
 import { selectedThing } from './selected.js';
 
@@ -53,7 +52,7 @@ function useMoment(/** @type {string | null} */ at) {
 /** Goes to the next mark of a kind, after the moment on screen or from the log's begin. */
 async function nextMark(/** @type {string} */ kinds) {
   const cursor = Number(moment.peek() ?? 0);
-  const { marks } = await call('log.marks', { kinds, limit: 1, ...(cursor ? { cursor } : {}) });
+  const { marks } = await call('log.marks', { kinds, limit: 1, cursor: cursor || undefined });
   if (marks.length) show(marks[0].position);
 }
 
@@ -66,7 +65,7 @@ async function findNextOfSelected(by, from) {
   if (!subject) return;
   const stream = `${subject}/${thing[`${subject}_id`]}`;
   for (let pages = 0, next = from; pages < PAGES_READ_MAX && (next === undefined || next >= 1); ++pages) {
-    const page = await call('events.read', { stream, from: next, limit: 1, ...(by < 0 ? { backwards: true } : {}) });
+    const page = await call('events.read', { stream, from: next, limit: 1, backwards: by < 0 || undefined });
     if (page.events.length) return show(page.events[0].position);
     if (!page.more) break;
     next = page.next_from;
@@ -95,10 +94,9 @@ function Bars(/** @type {{log: Histogram}} */ { log }) {
 }
 
 /**
- * A place on the bar that moves with the pointer and with keys: the moment on screen, and the other one where
- * two are compared.
- * @param {{log: Histogram, track: {current: HTMLElement | null}, first: number, last: number, position: number,
- *   isToPresent: boolean, move: (position: number | null) => void}} props `isToPresent`: the bar ends there; `move` gets null for the present
+ * A place on the bar that moves with the pointer and with keys: the moment on screen, and the other one where two are compared.
+ * @param {{log: Histogram, track: {current: HTMLElement | null}, first: number, last: number, position: number, isToPresent:
+ *   boolean, move: (position: number | null) => void}} props `isToPresent`: the bar ends there; `move` gets null for the present
  */
 function handlersOf({ log, track, first, last, position, isToPresent, move }) {
   const step = (/** @type {number} */ by) => move(position + by >= last ? null : Math.max(first, position + by));
@@ -140,7 +138,8 @@ export function TimeBar() {
   const { position: newest } = useSignal(connection);
   const track = useRef(/** @type {HTMLElement | null} */ (null));
   const [range, setRange] = useState(/** @type {{from: number, to: number | null} | null} */ (null));
-  const { data: asked, refresh } = usePresentQuery('events.histogram', { buckets: BUCKETS, ...(range ? { from: new Date(range.from).toISOString() } : {}), ...(range?.to ? { to: new Date(range.to).toISOString() } : {}) });
+  const timeOf = (/** @type {number | null | undefined} */ ms) => (ms ? new Date(ms).toISOString() : undefined);
+  const { data: asked, refresh } = usePresentQuery('events.histogram', { buckets: BUCKETS, from: timeOf(range?.from), to: timeOf(range?.to) });
   // The bar stays until its other part is there, and its ends are those of the whole log.
   const kept = useRef({ log: /** @type {any} */ (undefined), begin: 0, first: 1, last: 1 });
   if (asked) kept.current.log = asked;
@@ -184,7 +183,7 @@ export function TimeBar() {
   ], [position, last, first, log, time, at]);
   if (!log || !handlers) return html`<footer class="time-bar"></footer>`;
 
-  const text = at === null ? 'live' : `${time ? `${clockText(new Date(time).toISOString())}, ` : ''}#${countText(position)}`;
+  const text = at === null ? 'live' : `${time ? `${clockText(time)}, ` : ''}#${countText(position)}`;
   const { step, ...byHand } = handlers;
   const place = at === null ? 1 : placeOfPosition(log, position);
   const isOnBar = at === null ? isToPresent : !range || time === null || (time >= Date.parse(log.from) && time <= Date.parse(log.to));

@@ -5,7 +5,7 @@ import { clockText } from '../core/time_text.js';
 /** Returns `on Fri 5 Jun 18:02:11`, or `at 18:02:11` of today. */
 function when(/** @type {number | undefined} */ at) {
   if (!at) return 'earlier';
-  const text = clockText(new Date(at).toISOString());
+  const text = clockText(at);
   return `${text.includes(' ') ? 'on' : 'at'} ${text}`;
 }
 const place = (/** @type {number | undefined} */ position) => `#${countText(position ?? 0)}`;

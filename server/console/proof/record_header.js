@@ -58,9 +58,7 @@ function nsOf(time) {
 
 /**
  * Returns the names of what an event on screen has otherwise than its record.
- * @param {Header} header
- * @param {any} event as `events.read` has it
- * @param {number | undefined} number of its type
+ * @param {Header} header @param {any} event as `events.read` has it @param {number | undefined} number of its type
  */
 export function differences(header, event, number) {
   const pairs = /** @type {[string, any, any][]} */ ([

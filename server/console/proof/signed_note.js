@@ -39,8 +39,7 @@ export function readCheckpoint(note) {
 /**
  * Returns `signed` if the key signed the checkpoint, `forged` if a signature with the key's name and id
  * isn't its own, `other` if there is none.
- * @param {Checkpoint} checkpoint @param {Verifier} verifier
- * @returns {Promise<'signed' | 'forged' | 'other'>}
+ * @param {Checkpoint} checkpoint @param {Verifier} verifier @returns {Promise<'signed' | 'forged' | 'other'>}
  */
 export async function signatureBy(checkpoint, verifier) {
   const own = checkpoint.signatures.filter(({ name, id }) => name === verifier.name && isEqual(id, verifier.id));
