@@ -60,8 +60,7 @@ function Page() {
   return shown.page === page ? html`<${shown.content} params=${params} />` : html`<p class="loading" aria-busy="true">loading …</p>`;
 }
 
-/** @param {{children: any}} props */
-const Kiosk = ({ children }) => html`<${Later} load=${() => import('./parts/kiosk.js').then((kiosk) => kiosk.Kiosk)}
+const Kiosk = (/** @type {{children: any}} */ { children }) => html`<${Later} load=${() => import('./parts/kiosk.js').then((kiosk) => kiosk.Kiosk)}
   meanwhile=${html`<main class="alone" aria-busy="true"><p class="loading">loading …</p></main>`}>${children}<//>`;
 
 function App() {

@@ -4,8 +4,6 @@
  */
 import { EventStream } from './core/event_stream.js';
 
-/** @typedef {import('./core/event_stream.js').LogEvent} LogEvent */
-
 /** Events kept for a hidden page; of more it asks for everything again. */
 const WAITING_MAX = 1000;
 /** Events kept for a page that joins: they happened since it asked who the user is. */
@@ -13,14 +11,12 @@ const RECENT_MAX = 1000;
 /** Those of the server itself are kept before all others: pages announce a crash. */
 const ANNOUNCED_MAX = 100;
 
-/** @type {Map<MessagePort, {isHidden: boolean, waiting: LogEvent[], dropped: number, toldState?: string}>} */
-const pages = new Map();
-/** @type {EventStream | null} */
-let stream = null;
+const pages = /** @type {Map<MessagePort, {isHidden: boolean, waiting: LogEvent[], dropped: number, toldState?: string}>} */ (new Map());
+let stream = /** @type {EventStream | null} */ (null);
 /** @type {{after: number, missed: number, events: LogEvent[]}} the newest events, without a gap after a position */
 let recent = { after: 0, missed: -1, events: [] };
 
-/** @param {import('./core/event_stream.js').Connection} connection @param {LogEvent[]} events */
+/** @param {Connection} connection @param {LogEvent[]} events */
 function keep(connection, events) {
   if (connection.state === 'live' && (recent.missed !== connection.missed || recent.after === 0)) recent = { after: connection.position, missed: connection.missed, events: [] };
   recent.events.push(...events);
@@ -30,7 +26,7 @@ function keep(connection, events) {
 
 /**
  * Sends news to a page. Nine of ten tabs are hidden: events wait here, and cost those nothing.
- * @param {MessagePort} port @param {import('./core/event_stream.js').Connection} connection @param {LogEvent[]} events
+ * @param {MessagePort} port @param {Connection} connection @param {LogEvent[]} events
  */
 function tell(port, connection, events) {
   const page = pages.get(port);

@@ -5,7 +5,7 @@
 // each question was answered once, as in pages that have been open for a while; to "end" it answers with what
 // it counted.
 import http from 'node:http';
-import { PAUSE_MS_MAX, waitMs } from '../../server/console/core/pace.js';
+import { PAUSE_MS_MAX, waitMs } from '../../server/console/core/freshness.js';
 
 /** The page of all runs, and what is on every page (parts/shell.js, pages/runs.js). */
 const QUESTIONS = [

@@ -4,11 +4,10 @@
  * against every event of recorded logs. This module needs no browser.
  */
 
-/** @typedef {Pick<import('./event_stream.js').LogEvent, 'type' | 'stream' | 'actor'>} Told */
+/** @typedef {Pick<LogEvent, 'type' | 'stream' | 'actor'>} Told */
 /** @typedef {(event: Told, params: Record<string, any>) => boolean} Concern */
 
-/** @param {string} stream */
-const nounOf = (stream) => stream.split('/')[0];
+const nounOf = (/** @type {string} */ stream) => stream.split('/')[0];
 /**
  * Those of the server too: when it starts, leases begin anew; when a quota is used up, many runs wait.
  * @param {...string} nouns the first parts of streams @returns {Concern}
@@ -60,9 +59,7 @@ const CONCERNS = {
 
 /**
  * Returns whether an event may change the answer of a query with these params.
- * @param {string} method
- * @param {Record<string, any>} params
- * @returns {(event: Told) => boolean}
+ * @param {string} method @param {Record<string, any>} params @returns {(event: Told) => boolean}
  */
 export function concernsOf(method, params) {
   const concern = CONCERNS[method] ?? always;

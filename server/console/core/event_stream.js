@@ -1,19 +1,9 @@
 /**
- * One stream of all events (GET /v1/events), read with fetch because EventSource sends no token. It
- * resumes after the last event that it has seen, for as long as it takes. It runs in the shared
- * worker, or in the page where there is none.
+ * One stream of all events (GET /v1/events), read with fetch because EventSource sends no token. It resumes after the last event
+ * that it has seen, for as long as it takes. It runs in the shared worker, or in the page where there is none.
  */
 
 import { parsePlain } from './plain_text.js';
-
-/**
- * @typedef {{position: number, type: string, stream: string, recorded_at: string, actor: string,
- *   cause?: number, data?: any}} LogEvent without `data`, which no list on screen needs
- * @typedef {{state: 'connecting' | 'live' | 'away' | 'refused' | 'stopped', since: number, retryAt?: number,
- *   position: number, lagMs: number | null, missed: number}} Connection
- * Of a live stream, every event after `position` is told. `lagMs` is that of the newest event, null before there
- * is one. `missed` counts the times that events were skipped: answers of before `position` are asked for again.
- */
 
 const RETRY_MS_MIN = 500;
 const RETRY_MS_MAX = 5000;
@@ -22,28 +12,23 @@ const SILENCE_MS_MAX = 40_000;
 /** More events in a second the service skips: nobody reads them, and pages ask for what they show. */
 const PER_SECOND_MAX = 2000;
 
+/** @returns {Connection} one that isn't made yet */
+export const newConnection = () => ({ state: 'connecting', since: Date.now(), position: 0, lagMs: null, missed: 0 });
+
 export class EventStream {
-  /**
-   * @param {string} address
-   * @param {(connection: Connection, events: LogEvent[]) => void} onNews
-   */
+  /** @param {string} address @param {(connection: Connection, events: LogEvent[]) => void} onNews */
   constructor(address, onNews) {
     this.address = address;
     this.onNews = onNews;
-    /** @type {Connection} */
-    this.connection = { state: 'connecting', since: Date.now(), position: 0, lagMs: null, missed: 0 };
+    this.connection = newConnection();
     this.secret = '';
     this.retryMs = RETRY_MS_MIN;
-    /** @type {AbortController | null} */
-    this.request = null;
+    this.request = /** @type {AbortController | null} */ (null);
     /** @type {ReturnType<typeof setTimeout> | undefined} */
     this.timer = undefined;
   }
 
-  /**
-   * Begins, or begins again with another token.
-   * @param {string} secret @param {number} [position] tells what happened after it; 0: what happens from now on
-   */
+  /** Begins, or begins again with another token. @param {string} secret @param {number} [position] tells what happened after it; 0: what happens from now on */
   start(secret, position = 0) {
     this.stop();
     this.secret = secret;
@@ -116,8 +101,7 @@ export class EventStream {
       const begin = Number(/^id: (\d+)$/m.exec(blocks[0])?.[1] ?? 0);
       this.set({ state: 'live', retryAt: undefined, position: begin || this.connection.position });
     }
-    /** @type {LogEvent[]} */
-    const events = [];
+    const events = /** @type {LogEvent[]} */ ([]);
     let skippedTo = 0;
     for (const block of blocks) {
       let name = '';

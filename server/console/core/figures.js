@@ -10,9 +10,7 @@ export function bytesText(/** @type {number} */ bytes) {
   return `${(bytes / 1024 / 1024).toFixed(1)} MiB`;
 }
 
-export function moneyText(/** @type {number} */ microusd) {
-  return `$${(microusd / 1e6).toFixed(microusd < 1e6 ? 3 : 2)}`;
-}
+export const moneyText = (/** @type {number} */ microusd) => `$${(microusd / 1e6).toFixed(microusd < 1e6 ? 3 : 2)}`;
 
 /** The last part of an id, by which people tell runs apart. */
 export const tailOf = (/** @type {string} */ id) => id.slice(-8);

@@ -3,12 +3,6 @@ import { signal } from '../vendor/signals-core.js';
 import { moment } from './past.js';
 import { call } from './rpc.js';
 
-/**
- * @typedef {{run_id: string, origin: string, size: number, records: number, artifacts: number, signature_checked: boolean}} Capsule
- * the file that is shown instead of a service: one run, whose proofs were checked
- * @typedef {{actor: string, role: string, methods: string[], capsule?: Capsule}} Identity
- */
-
 /** Null until the service has said it. */
 export const identity = signal(/** @type {Identity | null} */ (null));
 

@@ -11,18 +11,11 @@ const RANGE_BYTES = 262_144;
 const KEPT_CHARACTERS_MAX = 16_000_000;
 const POLL_MS = 1000;
 
-/**
- * @typedef {{from: number, next: number, end: number, text: string, running: boolean, station: string,
- *   attempt: number}} Output `text` has the bytes `from` to `next` of a stream that ends at `end` so far
- */
-
 const LINE_BYTES_MAX = 8192;
 
 /**
  * Returns the last line that a run's job has printed so far; an empty one if none is at work.
- * @param {string} runId
- * @param {AbortSignal} abort
- * @returns {Promise<string>}
+ * @param {string} runId @param {AbortSignal} abort @returns {Promise<string>}
  */
 export async function lastLine(runId, abort) {
   const { end, running } = await call('run.log', { run_id: runId, offset: 0, bytes: 1 }, abort);
@@ -42,8 +35,7 @@ function appended(output, more) {
 }
 
 /**
- * Returns the output so far; `whole` asks for all before it that the service keeps, which is little, and
- * returns the text then.
+ * Returns the output so far; `whole` asks for all before it that the service keeps, which is little, and returns the text then.
  * @param {{run_id: string, station?: string, attempt?: number, stream: string}} which
  * @returns {{output?: Output, error?: any, whole: () => Promise<string>}}
  */

@@ -5,8 +5,6 @@
 import { useLayoutEffect } from '../vendor/htm-preact.js';
 import { signal } from '../vendor/signals-core.js';
 
-/** @typedef {{keys: string, text: string, run: () => void}} Shortcut `keys`: `j`, or `g r` */
-
 /** All shortcuts that are taken now, for the overview. */
 export const shortcuts = signal(/** @type {Shortcut[]} */ ([]));
 
@@ -14,15 +12,11 @@ const SEQUENCE_MS_MAX = 1200;
 let begun = '';
 let begunAt = 0;
 
-/** @param {EventTarget | null} target */
-function isTyping(target) {
-  return target instanceof HTMLElement && target.matches('input:not([type=checkbox]), textarea, select, [contenteditable]');
-}
+const isTyping = (/** @type {EventTarget | null} */ target) =>
+  target instanceof HTMLElement && target.matches('input:not([type=checkbox]), textarea, select, [contenteditable]');
 
 /** Whether the key presses what has the focus. @param {KeyboardEvent} event */
-function isPress({ key, target }) {
-  return (key === 'Enter' || key === ' ') && target instanceof HTMLElement && target.matches('a, button, summary, input');
-}
+const isPress = ({ key, target }) => (key === 'Enter' || key === ' ') && target instanceof HTMLElement && target.matches('a, button, summary, input');
 
 function onKey(/** @type {KeyboardEvent} */ event) {
   if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target) || isPress(event)) return;
@@ -45,17 +39,11 @@ export const movingKeys = (rows, at, setAt) => [
   { keys: 'k', text: 'Previous', run: () => setAt(Math.max(0, at - 1)) },
 ];
 
-/**
- * Takes these keys while the calling component is on screen.
- * @param {Shortcut[]} list
- * @param {any[]} dependsOn as of an effect
- */
+/** Takes these keys while the calling component is on screen. @param {Shortcut[]} list @param {any[]} dependsOn as of an effect */
 export function useKeys(list, dependsOn) {
   // At once, not after the next picture: a second key may come sooner.
   useLayoutEffect(() => {
     shortcuts.value = [...shortcuts.peek(), ...list];
-    return () => {
-      shortcuts.value = shortcuts.peek().filter((each) => !list.includes(each));
-    };
+    return () => { shortcuts.value = shortcuts.peek().filter((each) => !list.includes(each)); };
   }, dependsOn);
 }

@@ -3,6 +3,7 @@
  * that shows the console all night is no visit, and one goes on while no hour passes without a key or a click.
  */
 import { signal } from '../vendor/signals-core.js';
+import { keptJson } from './session.js';
 
 const KEY = 'signalbox.visit';
 const AWAY_MS = 3_600_000;
@@ -27,13 +28,7 @@ function note() {
   const at = Date.now();
   if (at - noted < NOTE_MS) return;
   noted = at;
-  let known = null;
-  try {
-    known = JSON.parse(localStorage.getItem(KEY) ?? 'null');
-  } catch {
-    // As if nobody had been here.
-  }
-  const visits = visitsAt(known, at);
+  const visits = visitsAt(keptJson(KEY), at);
   localStorage.setItem(KEY, JSON.stringify(visits));
   lastVisit.value = visits.before === undefined ? null : new Date(visits.before).toISOString();
 }

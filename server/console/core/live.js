@@ -1,16 +1,10 @@
 /** What goes on now: the connection's state and the events, of the browser's one stream. */
 import { computed, signal } from '../vendor/signals-core.js';
-import { EventStream } from './event_stream.js';
+import { EventStream, newConnection } from './event_stream.js';
 import { answeredPosition, serviceAddress } from './rpc.js';
 import { forgetToken, token } from './session.js';
 
-/** @typedef {import('./event_stream.js').LogEvent} LogEvent */
-
-export const connection = signal(
-  /** @type {import('./event_stream.js').Connection} */ ({
-    state: 'connecting', since: Date.now(), position: 0, lagMs: null, missed: 0,
-  }),
-);
+export const connection = signal(newConnection());
 
 /** Only its state, which changes rarely. */
 export const connectionState = computed(() => connection.value.state);
@@ -20,28 +14,18 @@ const WAITING_MAX = 1000;
 /** Time for the answer of the worker, which may have to start, on a machine that has much to do. */
 const TOKEN_MS_MAX = 10_000;
 
-/** @type {Set<(events: LogEvent[]) => void>} */
-const listeners = new Set();
-/** @type {SharedWorker | null} */
-let worker = null;
-/** @type {EventStream | null} */
-let ownStream = null;
+const listeners = /** @type {Set<(events: LogEvent[]) => void>} */ (new Set());
+let worker = /** @type {SharedWorker | null} */ (null);
+let ownStream = /** @type {EventStream | null} */ (null);
 
-/**
- * Calls `listener` with each batch of events. Returns what ends that.
- * @param {(events: LogEvent[]) => void} listener
- */
+/** Calls `listener` with each batch of events. Returns what ends that. @param {(events: LogEvent[]) => void} listener */
 export function onEvents(listener) {
   listeners.add(listener);
-  return () => {
-    listeners.delete(listener);
-  };
+  return () => { listeners.delete(listener); };
 }
 
-/** @type {LogEvent[]} */
-let waiting = [];
-/** @type {import('./event_stream.js').Connection | null} */
-let newest = null;
+let waiting = /** @type {LogEvent[]} */ ([]);
+let newest = /** @type {Connection | null} */ (null);
 let picture = 0;
 
 function handOn() {
@@ -56,7 +40,7 @@ function handOn() {
 /**
  * Takes what the stream says. Whatever comes between two pictures is rendered once, for the next one;
  * a hidden page has no pictures, and gets what waits when it is visible again.
- * @param {import('./event_stream.js').Connection} now @param {LogEvent[]} events
+ * @param {Connection} now @param {LogEvent[]} events
  */
 function take(now, events) {
   newest = now;
@@ -78,8 +62,7 @@ function workerAddress() {
   return types.createPolicy('console-worker', { createScriptURL: () => address }).createScriptURL('');
 }
 
-/** @type {(secret: string) => void} */
-let takeToken = () => {};
+let takeToken = /** @type {(secret: string) => void} */ (() => {});
 
 function theWorker() {
   if (worker) return worker;
@@ -91,11 +74,7 @@ function theWorker() {
   return worker;
 }
 
-/**
- * Returns the token that another tab of this browser has, or an empty string: a new tab has no
- * storage of its own yet.
- * @returns {Promise<string>}
- */
+/** Returns the token that another tab of this browser has, or an empty string: a new tab has no storage of its own yet. @returns {Promise<string>} */
 export function tokenOfOtherTabs() {
   if (typeof SharedWorker === 'undefined') return Promise.resolve('');
   return new Promise((resolve) => {

@@ -22,15 +22,12 @@ export function plainText(/** @type {string} */ text) {
 }
 
 /** Returns text whose sequences of terminals are still there, for the page that shows their colours. */
-export function terminalText(/** @type {string} */ text) {
-  return text.replace(CONTROL_BUT_ESCAPE, '').replace(DIRECTION, MARK);
-}
+export const terminalText = (/** @type {string} */ text) => text.replace(CONTROL_BUT_ESCAPE, '').replace(DIRECTION, MARK);
 
 /**
  * Parses JSON; each text in it is cleaned. Nearly all JSON has nothing to clean, and is parsed several
  * times faster without looking at each text.
- * @param {string} text
- * @param {(text: string) => string} [clean]
+ * @param {string} text @param {(text: string) => string} [clean]
  */
 export function parsePlain(text, clean = plainText) {
   if (!mayNeedCare.test(text)) return JSON.parse(text);

@@ -5,14 +5,11 @@
  */
 import { useLayoutEffect, useState } from '../vendor/htm-preact.js';
 import { concernsOf, isOfItsPosition } from './concerns.js';
-import { Freshness } from './freshness.js';
+import { Freshness, nextPause, PAUSE_MS_MIN, waitMs } from './freshness.js';
 import { connection, onEvents } from './live.js';
-import { nextPause, PAUSE_MS_MIN, waitMs } from './pace.js';
 import { moment } from './past.js';
 import { answeredPosition, call, ownCommand, quickest } from './rpc.js';
 import { useSignal } from './use_signal.js';
-
-/** @typedef {import('./event_stream.js').LogEvent} LogEvent @typedef {import('./event_stream.js').Connection} Connection */
 
 /** After a command of the user's own its effect is about to come. */
 const OWN_COMMAND_MS = 3000;
@@ -23,8 +20,7 @@ const OWN_COMMAND_MS = 3000;
  */
 let pastTurn = Promise.resolve();
 
-/** @param {LiveAnswer} live */
-function askInTurn(live) {
+function askInTurn(/** @type {LiveAnswer} */ live) {
   const turn = pastTurn.then(() => (live.isStopped ? undefined : live.ask()));
   pastTurn = turn.then(() => {}, () => {});
   return turn;
@@ -35,8 +31,7 @@ export class LiveAnswer {
   /**
    * @param {() => Promise<any>} ask returns an answer; one without `position` has what happened before it was asked for
    * @param {(event: LogEvent) => boolean} concerns whether an event may change the answer
-   * @param {(answer: {data?: any, error?: any}) => void} onAnswer
-   * @param {boolean} [isPast] whether it is as of a moment of the past
+   * @param {(answer: {data?: any, error?: any}) => void} onAnswer @param {boolean} [isPast] whether it is as of a moment of the past
    * @param {Record<string, any>} [params] of the question
    */
   constructor(ask, concerns, onAnswer, isPast = false, params = {}) {
@@ -44,8 +39,7 @@ export class LiveAnswer {
     this.isPast = isPast;
     this.params = params;
     this.onAnswer = onAnswer;
-    /** @type {{data?: any, error?: any}} */
-    this.answer = {};
+    this.answer = /** @type {{data?: any, error?: any}} */ ({});
     /** Called before the answer is asked for again because events may have been missed. */
     this.onBack = () => {};
     this.isAsking = false;
@@ -146,8 +140,7 @@ const OF_THE_PRESENT = ['run.diff', 'run.log'];
 /**
  * Returns the present answer to a query: `data` is undefined until there is one, `error` is why the
  * latest attempt failed. A null method asks nothing.
- * @param {string | null} method
- * @param {Record<string, any>} params
+ * @param {string | null} method @param {Record<string, any>} params
  * @param {string | null} [at] the moment that is asked about, instead of the present
  * @returns {{data?: any, error?: import('./rpc.js').Refusal, refresh: () => void}}
  */
@@ -171,11 +164,7 @@ export function usePresentQuery(method, params = {}, at = null) {
   return state.question === question ? { ...state.answer, refresh: state.refresh } : { refresh: () => {} };
 }
 
-/**
- * The same as of the moment on screen.
- * @param {string | null} method
- * @param {Record<string, any>} params
- */
+/** The same as of the moment on screen. @param {string | null} method @param {Record<string, any>} params */
 export function useQuery(method, params = {}) {
   const at = useSignal(moment);
   return usePresentQuery(method, params, method && OF_THE_PRESENT.includes(method) ? null : at);

@@ -16,14 +16,11 @@ function readAddress() {
 
 export const route = signal(readAddress());
 
-addEventListener('popstate', () => {
-  route.value = readAddress();
-});
+addEventListener('popstate', () => { route.value = readAddress(); });
 
 /**
  * Returns the address of a page, as of the same moment as the one on screen.
- * @param {string} page
- * @param {Record<string, string | undefined>} [params] those that are empty are left out
+ * @param {string} page @param {Record<string, string | undefined>} [params] those that are empty are left out
  */
 export function hrefOf(page, params = {}) {
   const query = new URLSearchParams({ page });

@@ -7,9 +7,7 @@ import { authorization, refusal } from './session.js';
 /** A refusal by the service, as server/PROTOCOL.md describes it. */
 export class Refusal extends Error {
   /**
-   * @param {string} code such as RUN_NOT_FOUND
-   * @param {string} message
-   * @param {Record<string, any>} details
+   * @param {string} code such as RUN_NOT_FOUND @param {string} message @param {Record<string, any>} details
    * @param {string[]} nextCommands commands that would be taken now
    */
   constructor(code, message, details = {}, nextCommands = []) {
@@ -30,11 +28,12 @@ export const ownCommand = { at: -Infinity };
 export const quickest = { ms: Infinity };
 
 /** The address of `path` beside the console, also behind a proxy that serves it below a prefix. */
-export function serviceAddress(/** @type {string} */ path) {
-  return new URL(`../${path}`, document.baseURI).href;
-}
+export const serviceAddress = (/** @type {string} */ path) => new URL(`../${path}`, document.baseURI).href;
 
-const unreachable = () => new Refusal('UNREACHABLE', 'the service doesn’t answer', {}, ['signalbox status']);
+/** @returns {never} */
+function failUnreachable() {
+  throw new Refusal('UNREACHABLE', 'the service doesn’t answer', {}, ['signalbox status']);
+}
 
 /** @returns {Promise<Refusal>} */
 async function refusalOf(/** @type {Response} */ response) {
@@ -48,11 +47,7 @@ async function refusalOf(/** @type {Response} */ response) {
 
 /**
  * Returns the result of a method.
- * @param {string} method
- * @param {Record<string, any>} params
- * @param {AbortSignal} [abort]
- * @returns {Promise<any>}
- * @throws {Refusal}
+ * @param {string} method @param {Record<string, any>} params @param {AbortSignal} [abort] @returns {Promise<any>} @throws {Refusal}
  */
 export async function call(method, params = {}, abort) {
   const request = {
@@ -69,7 +64,7 @@ export async function call(method, params = {}, abort) {
     response = await fetch(serviceAddress('rpc'), request);
   } catch (error) {
     if (abort?.aborted) throw error;
-    throw unreachable();
+    failUnreachable();
   }
   if (!response.ok) {
     const why = await refusalOf(response);
@@ -77,9 +72,7 @@ export async function call(method, params = {}, abort) {
     throw why;
   }
   const clean = method === 'run.log' ? terminalText : plainText;
-  const text = await response.text().catch(() => {
-    throw unreachable();
-  });
+  const text = await response.text().catch(failUnreachable);
   quickest.ms = Math.min(quickest.ms, performance.now() - began);
   const answer = parsePlain(text, clean);
   if (!answer.error) {
@@ -90,33 +83,19 @@ export async function call(method, params = {}, abort) {
   throw new Refusal(code, answer.error.message, details, commands);
 }
 
-/**
- * Returns the bytes of an artifact.
- * @param {string} runId
- * @param {string} name
- * @returns {Promise<Blob>}
- * @throws {Refusal}
- */
-export async function artifact(runId, name) {
-  const path = `v1/runs/${runId}/artifacts/${encodeURIComponent(name)}`;
-  const response = await fetch(serviceAddress(path), { headers: authorization() }).catch(() => {
-    throw unreachable();
-  });
+/** Returns what is at a path beside the console. @param {string} path @param {RequestInit} [more] @throws {Refusal} */
+async function read(path, more) {
+  const response = await fetch(serviceAddress(path), { headers: authorization(), ...more }).catch(failUnreachable);
   if (!response.ok) throw await refusalOf(response);
-  return response.blob();
+  return response;
 }
 
-/**
- * Returns a tile of the log's tree, as it is now: none that the browser kept.
- * @param {string} path
- * @returns {Promise<Uint8Array>}
- * @throws {Refusal}
- */
+/** Returns the bytes of an artifact. @param {string} runId @param {string} name @throws {Refusal} */
+export const artifact = async (runId, name) => (await read(`v1/runs/${runId}/artifacts/${encodeURIComponent(name)}`)).blob();
+
+/** Returns a tile of the log's tree, as it is now: none that the browser kept. @param {string} path @throws {Refusal} */
 export async function auditTile(path) {
-  const response = await fetch(serviceAddress(`audit/${path}`), { headers: authorization(), cache: 'no-store' }).catch(() => {
-    throw unreachable();
-  });
-  if (!response.ok) throw await refusalOf(response);
+  const response = await read(`audit/${path}`, { cache: 'no-store' });
   return new Uint8Array(await response.arrayBuffer());
 }
 
@@ -128,7 +107,7 @@ export function commandId(/** @type {string} */ subject) {
 
 /**
  * Returns the event with its data: the stream comes without, as it has thousands that nobody opens. Throws the
- * service's refusal. @param {import('./event_stream.js').LogEvent} event @returns {Promise<import('./event_stream.js').LogEvent>}
+ * service's refusal. @param {LogEvent} event @returns {Promise<LogEvent>}
  */
 export async function wholeEvent(event) {
   if (event.data !== undefined) return event;

@@ -11,16 +11,12 @@ import { useSignal } from './use_signal.js';
 const PAGE_ROWS = 500;
 /** More than a window shows: they are there sooner, and asked for again more cheaply. */
 const FIRST_ROWS = 100;
-/**
- * The service looks at so many runs for a page and no more: of a filter that few match, pages may be
- * empty. So many of them are passed at a time.
- */
+/** The service looks at so many runs for a page and no more: of a filter that few match, pages may be empty. So many of them are passed at a time. */
 const EMPTY_PAGES_MAX = 5;
 
 /**
  * Asks for the next page of runs that has any. Its position is that of the first page that was looked at.
- * @param {Record<string, any>} params of run.list
- * @param {AbortSignal} [abort]
+ * @param {Record<string, any>} params of run.list @param {AbortSignal} [abort]
  * @returns {Promise<{runs: any[], next_cursor: string | null, position: number}>}
  */
 export async function nextRuns(params, abort) {
@@ -43,16 +39,14 @@ export class RunPages {
     this.filter = filter;
     this.pageRows = pageRows;
     this.firstRows = Math.min(FIRST_ROWS, pageRows);
-    /** @type {Page[]} */
-    this.pages = [];
-    /** @type {Set<string>} */
-    this.changed = new Set();
+    this.pages = /** @type {Page[]} */ ([]);
+    this.changed = /** @type {Set<string>} */ (new Set());
     this.notedTo = 0;
     this.isAllOld = false;
     this.isAdding = false;
   }
 
-  /** Notes that an event may have changed a run. @param {import('./event_stream.js').LogEvent} event */
+  /** Notes that an event may have changed a run. @param {LogEvent} event */
   note(event) {
     this.notedTo = Math.max(this.notedTo, event.position);
     if (event.stream === 'server') this.isAllOld = true;
@@ -155,9 +149,7 @@ export function useRunPages(filter) {
     const pages = new RunPages(asked);
     present.current = pages;
     const live = new LiveAnswer(() => pages.load(), (event) => at === null && pages.note(event), (answer) => setState({ key, question, answer }), at !== null);
-    live.onBack = () => {
-      pages.isAllOld = true;
-    };
+    live.onBack = () => { pages.isAllOld = true; };
     return () => live.stop();
   }, [key]);
   const { data, error } = state.question === question ? state.answer : {};

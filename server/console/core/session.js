@@ -19,18 +19,22 @@ export function takeTokenFromAddress() {
 }
 
 /** Returns the token, or an empty string where the service may answer without one. */
-export function token() {
-  return sessionStorage.getItem(KEY) ?? localStorage.getItem(KEY) ?? '';
-}
+export const token = () => sessionStorage.getItem(KEY) ?? localStorage.getItem(KEY) ?? '';
 
-/**
- * @param {string} secret
- * @param {boolean} onThisDevice also for later visits
- */
+/** @param {string} secret @param {boolean} onThisDevice also for later visits */
 export function keepToken(secret, onThisDevice) {
   forgetToken();
   (onThisDevice ? localStorage : sessionStorage).setItem(KEY, secret);
   refusal.value = null;
+}
+
+/** Returns what this browser keeps under a name, which may be anything; null for nothing. @param {string} name @returns {any} */
+export function keptJson(name) {
+  try {
+    return JSON.parse(localStorage.getItem(name) ?? 'null');
+  } catch {
+    return null;
+  }
 }
 
 export function forgetToken() {

@@ -3,27 +3,22 @@ import { computed, signal } from '../vendor/signals-core.js';
 
 const ticking = signal(Date.now());
 
-/** The time of the moment that is on screen, if that isn't the present. */
-export const stoppedAt = signal(/** @type {number | null} */ (null));
+/** When the moment was that is on screen, if that isn't the present; null until it is known. */
+export const momentTime = signal(/** @type {number | null} */ (null));
 
 /** The time for ages on screen: changes once a second while the page is visible. */
-export const now = computed(() => stoppedAt.value ?? ticking.value);
+export const now = computed(() => momentTime.value ?? ticking.value);
 
 setInterval(() => {
   if (!document.hidden) ticking.value = Date.now();
 }, 1000);
-document.addEventListener('visibilitychange', () => {
-  ticking.value = Date.now();
-});
+document.addEventListener('visibilitychange', () => { ticking.value = Date.now(); });
 
 const UNITS = /** @type {const} */ ([
   ['d', 86_400_000], ['h', 3_600_000], ['min', 60_000], ['s', 1000],
 ]);
 
-/**
- * Returns a duration with its two largest units: `2 h 10 min`, `12 s`, `340 ms`.
- * @param {number} ms
- */
+/** Returns a duration with its two largest units: `2 h 10 min`, `12 s`, `340 ms`. @param {number} ms */
 export function durationText(ms) {
   if (ms < 1000) return `${Math.max(0, Math.round(ms))} ms`;
   const at = UNITS.findIndex(([, unitMs]) => ms >= unitMs);
@@ -50,7 +45,7 @@ const texts = new Map();
 let textsDay = '';
 
 /** Returns the time of day, with the day if it isn't today's. */
-export function clockText(/** @type {string | undefined | null} */ time) {
+export function clockText(/** @type {string | number | undefined | null} */ time) {
   if (!time) return '';
   const date = new Date(time);
   const today = new Date().toDateString();
@@ -65,6 +60,7 @@ export function clockText(/** @type {string | undefined | null} */ time) {
 }
 
 /** Returns ms since 1970 of an RFC 3339 time, or null. */
-export function msOf(/** @type {string | undefined | null} */ time) {
-  return time ? Date.parse(time) : null;
-}
+export const msOf = (/** @type {string | undefined | null} */ time) => (time ? Date.parse(time) : null);
+
+/** Returns how long something took, or takes so far. @param {{started_at: string, ended_at?: string | null}} what @param {number} present */
+export const tookMs = ({ started_at: from, ended_at: to }, present) => (msOf(to) ?? present) - (msOf(from) ?? present);

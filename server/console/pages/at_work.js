@@ -8,7 +8,7 @@ import { useQuery } from '../core/query.js';
 import { hrefOf } from '../core/route.js';
 import { useSignal } from '../core/use_signal.js';
 import { actionsFor, ActionButtons, runTarget } from '../parts/actions.js';
-import { ansiPieces } from '../parts/ansi.js';
+import { plainLine } from '../parts/ansi.js';
 import { Answer, Empty } from '../parts/notice.js';
 import { Rows } from '../parts/rows.js';
 import { Age, RunLink, RunState, StationBoxes } from '../parts/status.js';
@@ -30,13 +30,9 @@ function textIn(value) {
   return TEXTS.map((name) => textIn(value[name])).find(Boolean) ?? '';
 }
 
-/**
- * Returns what a line says to a person: that of an agent is a message in JSON, whose escapes may be any
- * character.
- * @param {string} line
- */
+/** Returns what a line says to a person: that of an agent is a message in JSON, whose escapes may be any character. @param {string} line */
 function readable(line) {
-  const plain = ansiPieces(line).map(({ text }) => text).join('');
+  const plain = plainLine(line);
   try {
     return (textIn(parsePlain(plain)) || plain).replaceAll('\n', ' ');
   } catch {
@@ -76,7 +72,7 @@ function LastLine({ id, state }) {
 function AtWork() {
   const answer = useQuery('run.list', { status: 'running', limit: RUNS_SHOWN });
   return html`<section aria-label="At work"><h2>At work ${answer.data && html`<span class="faint">${answer.data.runs.length}${answer.data.next_cursor ? '+' : ''}</span>`}</h2>
-    <${Answer} answer=${answer}>${(/** @type {any} */ data) => data.runs.length === 0
+    <${Answer} answer=${answer}>${(data) => data.runs.length === 0
       ? html`<${Empty} text="No run is at work." command=${'signalbox run start "fix the failing test"'} />`
       : html`<${Rows} label="Runs at work" heads=${['run', 'goal', 'project', 'stations', 'state', 'since']} isHeadUnseen=${true}>
         <tbody>${data.runs.map((/** @type {any} */ run, /** @type {number} */ index) => html`<tr key=${run.run_id}>

@@ -18,8 +18,6 @@ const TYPES = [
   'RunnerDrained', 'RunnerUndrained', 'RunnerEvicted', 'RunnerReadmitted',
 ];
 
-const timeText = (/** @type {number} */ at) => clockText(new Date(at).toISOString());
-
 function Forget() {
   const forget = () => {
     closeDialog();
@@ -30,8 +28,7 @@ function Forget() {
     <div class="buttons"><button onClick=${closeDialog}>Keep it</button><button class="danger" onClick=${forget}>Forget it</button></div></div>`;
 }
 
-/** @param {{found: import('../proof/proof.js').Proof}} props */
-function OtherKey({ found }) {
+function OtherKey(/** @type {{found: Proof}} */ { found }) {
   const [text, setText] = useState('');
   const [error, setError] = useState('');
   const trust = (/** @type {string} */ key) => trustKey(key).then(() => setError(''), (why) => setError(why.message));
@@ -42,7 +39,7 @@ function OtherKey({ found }) {
   return html`<form class="actions" onSubmit=${submit}>
       ${found.verdict === 'new' && html`<button type="button" class="primary" onClick=${confirmKey}>It is the key that I was given</button>`}
       ${found.verdict === 'unseen' && html`<button type="button" class="primary" onClick=${() => trust(found.other ?? '')}>Trust ${nameOf(found.other)}</button>`}
-      <input class="filter wide" aria-label="Verifier key" placeholder="NAME+ID+KEY, as you were given it" value=${text} onInput=${(/** @type {any} */ event) => setText(event.target.value)} />
+      <input class="filter wide" aria-label="Verifier key" placeholder="NAME+ID+KEY, as you were given it" value=${text} onInput=${(event) => setText(event.target.value)} />
       <button class="small">Trust this key</button></form>
     ${error && html`<p class="tone-bad" role="alert">${error}</p>`}`;
 }
@@ -55,8 +52,8 @@ function Present() {
     <p>${words.sentence(found)}</p>
     ${words.todo && html`<p>${words.todo}</p>`}<${Commands} commands=${words.commands} />
     <${Facts} of=${[
-      ['checkpoint', found.size !== undefined && `#${found.size}`], ['checked', found.checkedAt && timeText(found.checkedAt)],
-      ['known here since', kept && timeText(kept.first)], ['last proven', kept && `#${kept.size}, ${timeText(kept.at)}`],
+      ['checkpoint', found.size !== undefined && `#${found.size}`], ['checked', found.checkedAt && clockText(found.checkedAt)],
+      ['known here since', kept && clockText(kept.first)], ['last proven', kept && `#${kept.size}, ${clockText(kept.at)}`],
     ]} />
     ${found.key && html`<h2>Key</h2><${Command} command=${found.key} />`}
     ${found.other && html`<h2>The other key</h2><${Command} command=${found.other} />`}
@@ -84,17 +81,15 @@ function Files() {
   return html`<section aria-label="Files"><h2>Verify a file</h2>
     <div class="drop" onDragOver=${(/** @type {Event} */ event) => event.preventDefault()} onDrop=${onDrop}>
       <label>A checkpoint, a .tlog-proof or a .capsule: drop it here, or choose it. It stays in this browser.
-        <input type="file" multiple onChange=${(/** @type {any} */ event) => take(event.target.files)} /></label>
-      <input class="filter wide" aria-label="Key for files" placeholder=${key ? 'another key than the one above' : 'NAME+ID+KEY that verifies them'} value=${own} onInput=${(/** @type {any} */ event) => setOwn(event.target.value)} /></div>
+        <input type="file" multiple onChange=${(event) => take(event.target.files)} /></label>
+      <input class="filter wide" aria-label="Key for files" placeholder=${key ? 'another key than the one above' : 'NAME+ID+KEY that verifies them'} value=${own} onInput=${(event) => setOwn(event.target.value)} /></div>
     <div role="status"><ul class="verified">${found.map(({ name, isGood, text }, at) => html`<li key=${found.length - at} class=${isGood ? 'tone-good' : 'tone-bad'}>${isGood ? '✔' : '✖'} <b>${name}</b>: ${text}.</li>`)}</ul></div></section>`;
 }
 
 function Conduct() {
   const answer = useQuery('events.read', { types: TYPES, backwards: true, limit: EVENTS_SHOWN });
   return html`<section aria-label="Refused, erased, adopted"><h2>Refused, erased, adopted</h2>
-    <${Answer} answer=${answer}>${(/** @type {any} */ data) => (data.events.length ? html`<${EventList} events=${data.events} />` : html`<p class="faint">Nobody was refused anything, nothing was erased, no key was adopted, and no runner was drained or evicted.</p>`)}<//></section>`;
+    <${Answer} answer=${answer}>${(data) => (data.events.length ? html`<${EventList} events=${data.events} />` : html`<p class="faint">Nobody was refused anything, nothing was erased, no key was adopted, and no runner was drained or evicted.</p>`)}<//></section>`;
 }
 
-export function Audit() {
-  return html`<div class="page audit"><h1>Audit</h1><${Present} /><${Files} /><${Conduct} /></div>`;
-}
+export const Audit = () => html`<div class="page audit"><h1>Audit</h1><${Present} /><${Files} /><${Conduct} /></div>`;

@@ -27,8 +27,7 @@ function RunOverTime({ run: { run_id: id } }) {
   return data ? html`<${Waterfall} trace=${data} label="Run ${tailOf(id)} over time" />` : null;
 }
 
-/** @param {{card: any}} props */
-function CardRuns({ card }) {
+function CardRuns(/** @type {{card: any}} */ { card }) {
   if (card.runs.length === 0) return null;
   const latest = [...card.runs].sort((a, b) => b.started_at.localeCompare(a.started_at)).slice(0, DRAWN_MAX);
   return html`<section aria-label="Runs"><h2>Runs</h2><${Rows} label="Runs of the card" heads=${['run', 'kind', 'started']} isHeadUnseen=${true}>
@@ -37,8 +36,7 @@ function CardRuns({ card }) {
     ${latest.map((run) => html`<${RunOverTime} key=${run.run_id} run=${run} />`)}</section>`;
 }
 
-/** @param {{params: Record<string, string>}} props */
-export function Card({ params: { id } }) {
+export function Card(/** @type {{params: Record<string, string>}} */ { params: { id } }) {
   const answer = useQuery('card.get', { card_id: id });
   const why = useQuery('card.why', { card_id: id });
   const card = answer.data?.card;
@@ -54,7 +52,7 @@ export function Card({ params: { id } }) {
     ${card.brief && html`<section aria-label="Brief"><h2>Brief</h2><pre class="brief" tabindex="0">${card.brief}</pre></section>`}
     ${card.checks_changed && html`<section aria-label="Changed checks"><h2>Changed checks</h2><p class="tone-bad">The work changes files that decide how it is checked: ${card.checks_changed.join(', ')}.</p></section>`}
     ${card.left_out && html`<section aria-label="Left out"><h2>Left out of its commits</h2><ul>${card.left_out.map((/** @type {string} */ sentence) => html`<li>${sentence}</li>`)}</ul></section>`}
-    <section aria-label="Why"><h2>Why</h2><${Answer} answer=${why}>${(/** @type {any} */ data) => html`<${Reasons} why=${data} />`}<//></section>
+    <section aria-label="Why"><h2>Why</h2><${Answer} answer=${why}>${(data) => html`<${Reasons} why=${data} />`}<//></section>
     <${CardRuns} card=${card} />
     <section aria-label="History"><h2>History <span class="faint">${plural(card.history_total, 'event')}</span></h2>
       <${EventList} events=${card.history.map((/** @type {any} */ event) => ({ stream: `card/${id}`, ...event }))} /></section>`}<//></div>`;

@@ -10,8 +10,8 @@ import { usePresentQuery } from '../core/query.js';
 import { hrefOf } from '../core/route.js';
 import { clockText } from '../core/time_text.js';
 import { useSignal } from '../core/use_signal.js';
-import { Fields, hasFields } from '../parts/fields.js';
-import { Answer, Command, Empty, Problem } from '../parts/notice.js';
+import { Fields, hasFields, partsOf } from '../parts/event_list.js';
+import { Answer, Asking, Command, Empty, Problem } from '../parts/notice.js';
 import { Rows } from '../parts/rows.js';
 import { EventLink, Status } from '../parts/status.js';
 
@@ -30,8 +30,7 @@ const countsOf = (name, [before, after]) => [...new Set([...before.keys(), ...af
 const ofRuns = (/** @type {any} */ data) => new Map(Object.entries(data?.totals ?? {}));
 const ofCards = (/** @type {any} */ data) => new Map((data?.columns ?? []).map((/** @type {any} */ { status, total }) => [status, total]));
 
-/** @param {{counts: Count[]}} props */
-function Counts({ counts }) {
+function Counts(/** @type {{counts: Count[]}} */ { counts }) {
   const changed = counts.filter(({ before, after }) => before !== after);
   if (changed.length === 0) return html`<p class="sentence">As many runs and cards were in each status.</p>`;
   return html`<${Rows} label="What there was" heads=${['status', 'before', 'after', 'change']} kind="measures"><tbody>${changed.map(({ name, status, before, after }) => html`<tr key=${`${name} ${status}`}>
@@ -46,11 +45,9 @@ function Counts({ counts }) {
  */
 function Thing({ changed: { stream, name, events, latest, last }, from, to }) {
   const [isOpen, setOpen] = useState(false);
-  const [noun, ...rest] = stream.split('/');
-  const id = rest.join('/');
-  const hasPage = noun === 'run' || noun === 'card';
+  const { noun, id, hasPage } = partsOf(stream);
   const text = name || (hasPage ? tailOf(id) : id || noun);
-  return html`<li><div class="changed-thing">${hasFields(stream) ? html`<button class="quiet" aria-expanded=${isOpen ? 'true' : 'false'} aria-label="Fields of ${text}" onClick=${() => setOpen(!isOpen)}>${isOpen ? '▾' : '▸'}</button>` : html`<span></span>`}
+  return html`<li><div class="changed-thing">${hasFields(stream) ? html`<button class="quiet" aria-expanded=${isOpen} aria-label="Fields of ${text}" onClick=${() => setOpen(!isOpen)}>${isOpen ? '▾' : '▸'}</button>` : html`<span></span>`}
     <a class="cut" href=${hasPage ? hrefOf(noun, { id }) : hrefOf('events', { stream })}>${text}</a> <span class="cut">${wordsOf(latest.type.replace(/(?<=[a-z])(?=[A-Z])/g, ' '))} <${EventLink} position=${latest.position} /></span> <span class="faint number">${plural(events, 'event')}</span></div>
     ${isOpen && html`<${Fields} stream=${stream} from=${from} to=${to ?? last} />`}</li>`;
 }
@@ -73,27 +70,25 @@ function changedIn(events, names) {
 /** @param {{from: number, to: number, at: string | null}} props `at`: the later moment; null for the present */
 function Things({ from, to, at }) {
   // The newest first, as many as a page has.
-  const answer = usePresentQuery('events.read', { ...(at === null ? {} : { from: to }), backwards: true, limit: EVENTS_MAX });
+  const answer = usePresentQuery('events.read', { from: at === null ? undefined : to, backwards: true, limit: EVENTS_MAX });
   const runs = usePresentQuery('run.list', { limit: NAMES_MAX }, at);
   const cards = usePresentQuery('card.list', { limit: NAMES_MAX }, at);
   const names = new Map([...(runs.data?.runs ?? []).map((/** @type {any} */ { run_id: id, goal }) => [`run/${id}`, goal]), ...(cards.data?.cards ?? []).map((/** @type {any} */ { card_id: id, title }) => [`card/${id}`, title])]);
-  return html`<${Answer} answer=${answer}>${(/** @type {any} */ { events: read }) => {
+  return html`<${Answer} answer=${answer}>${({ events: read }) => {
     const events = read.filter((/** @type {any} */ { position }) => position > from && position <= to);
     const changed = changedIn(events, names);
     return html`${read.length === EVENTS_MAX && read[read.length - 1].position > from + 1 && html`<p class="faint">The latest ${countText(events.length)} of ${countText(to - from)} events are looked at for what follows: bring the moments closer together for the others.</p>`}
-      ${NOUNS.map(([noun, title]) => [noun, title, changed.filter(({ stream }) => stream.split('/')[0] === noun)]).map(([noun, title, list]) => list.length > 0 && html`<section key=${noun} aria-label=${title}><h2>${title} <span class="faint">${list.length}</span></h2>
+      ${NOUNS.map(([noun, title]) => [noun, title, changed.filter(({ stream }) => partsOf(stream).noun === noun)]).map(([noun, title, list]) => list.length > 0 && html`<section key=${noun} aria-label=${title}><h2>${title} <span class="faint">${list.length}</span></h2>
         <ul class="changed-things">${/** @type {Changed[]} */ (/** @type {unknown} */ (list)).map((each) => html`<${Thing} key=${each.stream} changed=${each} from=${from} to=${at === null ? null : to} />`)}</ul></section>`)}`;
   }}<//>`;
 }
 
-/** @param {{position: number}} props */
-function When({ position }) {
+function When(/** @type {{position: number}} */ { position }) {
   const { data } = usePresentQuery('events.read', { from: position, limit: 1 });
   return html`<${EventLink} position=${position} />${data?.events[0] ? ` ${clockText(data.events[0].recorded_at)}` : ''}`;
 }
 
-/** @param {{params: Record<string, string>}} props */
-export function Compare({ params: { vs } }) {
+export function Compare(/** @type {{params: Record<string, string>}} */ { params: { vs } }) {
   const at = useSignal(moment);
   const { position: newest } = useSignal(connection);
   const status = usePresentQuery('server.status');
@@ -109,7 +104,7 @@ export function Compare({ params: { vs } }) {
   const [runs, cards] = [['run.list', { totals: true }], ['board.get', {}]].map(([method, params]) => [String(from), later].map((each) =>
     usePresentQuery(isKnown ? /** @type {string} */ (method) : null, { limit: 1, .../** @type {object} */ (params) }, each)));
   const isThere = [...runs, ...cards].every(({ data }) => data);
-  if (!isKnown) return html`<div class="page"><h1>What changed</h1><${Problem} error=${status.error} />${isAsked ? html`${!status.error && html`<p class="loading" aria-busy="true">asking …</p>`}` : html`<${Empty} text="Which moments are compared isn’t known: show one on the bar below, and press “compare” there." />`}</div>`;
+  if (!isKnown) return html`<div class="page"><h1>What changed</h1><${Problem} error=${status.error} />${isAsked ? html`${!status.error && html`<${Asking} />`}` : html`<${Empty} text="Which moments are compared isn’t known: show one on the bar below, and press “compare” there." />`}</div>`;
   return html`<div class="page compare"><div class="head"><h1>What changed <span class="faint">${plural(to - from, 'event')}</span></h1></div>
     <p class="kinds"><span>from <${When} key=${from} position=${from} /></span><span>to ${later === null ? 'now' : html`<${When} key=${to} position=${to} />`}</span><span class="faint">Both ends are handles on the bar below.</span></p>
     <${Problem} error=${[...runs, ...cards].find(({ error }) => error)?.error} />

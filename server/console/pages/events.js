@@ -1,5 +1,6 @@
 /** The log itself: its end as it grows, or a page from a position on; of some types, a stream or an actor. */
 import { html, useEffect, useState } from '../vendor/htm-preact.js';
+import { concernsOf } from '../core/concerns.js';
 import { useKeys } from '../core/keys.js';
 import { connection, onEvents } from '../core/live.js';
 import { LiveAnswer, useQuery } from '../core/query.js';
@@ -19,20 +20,15 @@ const PAGES_READ_MAX = 10;
 /** @param {Record<string, string>} params @returns {Filter} */
 function filterOf({ types = '', stream, actor }) {
   const list = types.split(/[\s,]+/).filter(Boolean);
-  return { ...(list.length ? { types: list } : {}), ...(stream ? { stream } : {}), ...(actor ? { actor } : {}) };
+  return { types: list.length ? list : undefined, stream: stream || undefined, actor: actor || undefined };
 }
-
-/** @param {any} event @param {Filter} filter */
-const matches = (event, { types, stream, actor }) =>
-  (!types || types.includes(event.type)) && (!stream || event.stream === stream) && (!actor || event.actor === actor);
 
 /** Twelve times a minute the watchdog ticks: nobody looks for that. */
 const isNoise = (/** @type {any} */ event) => event.stream === 'tick/watchdog';
 
 /**
  * Gives `add` the newest events that match, page by page.
- * @param {Filter} filter
- * @param {(events: any[], isFirst: boolean) => number} add returns how many it has
+ * @param {Filter} filter @param {(events: any[], isFirst: boolean) => number} add returns how many it has
  */
 async function readNewest(filter, add) {
   let from = {};
@@ -49,10 +45,10 @@ function Tail({ filter, hasNoise }) {
   const [events, setEvents] = useState(/** @type {any[] | null} */ (null));
   const [error, setError] = useState(/** @type {any} */ (null));
   useEffect(() => {
-    /** @type {Map<number, any>} */
-    const known = new Map();
+    const matches = concernsOf('events.read', filter);
+    const known = /** @type {Map<number, any>} */ (new Map());
     const add = (/** @type {any[]} */ list) => {
-      for (const event of list) if ((hasNoise || !isNoise(event)) && matches(event, filter)) known.set(event.position, event);
+      for (const event of list) if ((hasNoise || !isNoise(event)) && matches(event)) known.set(event.position, event);
       const newest = [...known.values()].sort((a, b) => b.position - a.position);
       for (const { position } of newest.splice(KEPT_EVENTS)) known.delete(position);
       setEvents(newest);
@@ -77,27 +73,20 @@ function Tail({ filter, hasNoise }) {
 /** The newest events that match as of a moment of the past. @param {{filter: Filter}} props */
 function LastPage({ filter }) {
   const answer = useQuery('events.read', { ...filter, backwards: true, limit: PAGE_EVENTS });
-  return html`<${Answer} answer=${answer}>${(/** @type {any} */ data) => html`<${EventList} events=${data.events} />`}<//>`;
+  return html`<${Answer} answer=${answer}>${(data) => html`<${EventList} events=${data.events} />`}<//>`;
 }
 
-/** @param {{from: number, filter: Filter, at?: string}} props */
-function PageOfLog({ from, filter, at }) {
+function PageOfLog(/** @type {{from: number, filter: Filter, at?: string}} */ { from, filter, at }) {
   const [error, setError] = useState(/** @type {any} */ (null));
   const answer = useQuery('events.read', { ...filter, from, limit: PAGE_EVENTS });
-  const goEarlier = () => call('events.read', { ...filter, ...(at ? { at } : {}), from: from - 1, backwards: true, limit: PAGE_EVENTS }).then(
+  const goEarlier = () => call('events.read', { ...filter, at, from: from - 1, backwards: true, limit: PAGE_EVENTS }).then(
     ({ events, more, next_from: next }) => change({ from: String(events.at(-1)?.position ?? (more ? next : 1)) }), setError);
-  return html`<${Problem} error=${error} /><${Answer} answer=${answer}>${(/** @type {any} */ data) => html`<${EventList} events=${data.events} />
+  return html`<${Problem} error=${error} /><${Answer} answer=${answer}>${(data) => html`<${EventList} events=${data.events} />
     <p class="actions"><button class="small" disabled=${from <= 1} onClick=${goEarlier}>earlier</button>
       <button class="small" disabled=${!data.more} onClick=${() => change({ from: String(data.next_from) })}>later</button></p>`}<//>`;
 }
 
-/** @param {{name: string, label: string, hint: string, value?: string, isWide?: boolean}} props */
-function TextFilter({ name, ...field }) {
-  return html`<${FilterField} ...${field} onChange=${(/** @type {string} */ text) => change({ [name]: text || undefined })} />`;
-}
-
-/** @param {{params: Record<string, string>}} props */
-export function Events({ params }) {
+export function Events(/** @type {{params: Record<string, string>}} */ { params }) {
   const { from, types, stream, actor, all, at } = params;
   const position = Number(from);
   const filter = filterOf(params);
@@ -110,9 +99,9 @@ export function Events({ params }) {
   return html`<div class="page events-page"><div class="head"><h1>Events ${from && html`<span class="faint">from #${from}</span>`}</h1>
       <span class="actions">${from && html`<button class="small" onClick=${() => change({ from: undefined })}>${at ? 'the newest of that moment' : 'the end, live'}</button>`}
         ${!from && !at && html`<label class="check faint"><input type="checkbox" checked=${Boolean(all)} onChange=${() => change({ all: all ? undefined : '1' })} /> with the watchdog’s ticks</label>`}</span></div>
-    <div class="filters"><${TextFilter} name="types" label="Types" hint="types: RunStarted, RunFailed" value=${types} isWide=${true} />
-      <${TextFilter} name="stream" label="Stream" hint="stream" value=${stream} /><${TextFilter} name="actor" label="Actor" hint="actor" value=${actor} />
-      <${FilterField} label="From position" hint="from position" value=${from} isNumber=${true} onChange=${(/** @type {string} */ text) => change({ from: text.replace(/\D/g, '') })} /></div>
+    <div class="filters"><${FilterField} name="types" label="Types" hint="types: RunStarted, RunFailed" value=${types} isWide=${true} />
+      <${FilterField} name="stream" label="Stream" hint="stream" value=${stream} /><${FilterField} name="actor" label="Actor" hint="actor" value=${actor} />
+      <${FilterField} name="from" label="From position" hint="from position" value=${from} isNumber=${true} /></div>
     ${from && html`<${PageOfLog} key=${key} from=${position} filter=${filter} at=${at} />`}
     ${!from && at && html`<${LastPage} key=${key} filter=${filter} />`}
     ${!from && !at && html`<${Tail} key=${key} filter=${filter} hasNoise=${Boolean(all)} />`}</div>`;

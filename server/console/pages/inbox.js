@@ -1,16 +1,18 @@
 /** What waits for a person, the longest first; and below it what is at work. */
 import { html, useEffect, useState } from '../vendor/htm-preact.js';
 import { bytesText, plural, wordsOf } from '../core/figures.js';
+import { has } from '../core/identity.js';
 import { movingKeys, useKeys } from '../core/keys.js';
 import { moment } from '../core/past.js';
 import { usePresentQuery, useQuery } from '../core/query.js';
 import { go, hrefOf } from '../core/route.js';
+import { msOf } from '../core/time_text.js';
 import { useSignal } from '../core/use_signal.js';
 import { ACTIONS, ActionButtons, actionKeys, Findings, THE_SERVICE, confirmAction, findingsOf } from '../parts/actions.js';
 import { Later } from '../parts/later.js';
 import { Answer, Asking, Commands } from '../parts/notice.js';
-import { Age } from '../parts/status.js';
-import { Calm } from './calm.js';
+import { reportSentence } from '../parts/report_sentence.js';
+import { Age, Due } from '../parts/status.js';
 
 /** The likeliest actions for each kind. */
 const OFFERED = /** @type {Record<string, string[]>} */ ({
@@ -25,7 +27,7 @@ const ITEMS_SHOWN = 200;
 
 const keyOf = (/** @type {any} */ item) => [item.kind, item.run_id ?? item.card_id ?? item.loop ?? item.project, item.asked, item.text].join(' ');
 
-/** @param {any} item @returns {{actions: import('../parts/actions.js').Action[], targets: import('../parts/actions.js').Target[]}} */
+/** @param {any} item @returns {{actions: Action[], targets: Target[]}} */
 function offerOf(item) {
   const offered = item.id === PAUSED ? ['resumeAll'] : OFFERED[item.kind] ?? [];
   const actions = offered.map((name) => ACTIONS[name]);
@@ -35,11 +37,7 @@ function offerOf(item) {
   return { actions: id ? actions : [], targets: [{ id, text: item.subject ?? item.text, params }] };
 }
 
-/**
- * Returns the page about an item, and its params.
- * @param {any} item
- * @returns {[string, Record<string, string | undefined>]}
- */
+/** Returns the page about an item, and its params. @param {any} item @returns {[string, Record<string, string | undefined>]} */
 function pageOf(item) {
   if (item.run_id) return ['run', { id: item.run_id, tab: item.kind === 'approval' ? 'change' : undefined }];
   if (item.card_id) return ['card', { id: item.card_id }];
@@ -58,8 +56,7 @@ function ChangeSize({ runId }) {
   return data?.files ? html` <span class="faint">${plural(data.files, 'file')}, +${data.added} −${data.removed}</span>` : null;
 }
 
-/** @param {{item: any, isSelected: boolean}} props */
-function Item({ item, isSelected }) {
+function Item(/** @type {{item: any, isSelected: boolean}} */ { item, isSelected }) {
   const { actions, targets } = offerOf(item);
   const about = item.subject ?? item.loop ?? item.project;
   return html`<li class="item ${isSelected ? 'selected' : ''}" aria-current=${isSelected ? 'true' : null}>
@@ -75,6 +72,27 @@ function Item({ item, isSelected }) {
       ${(isSelected || actions.length === 0) && html`<${Commands} commands=${item.next_commands} />`}
     </div>
     <${ActionButtons} actions=${actions} targets=${targets} small=${true} /></li>`;
+}
+
+const LAST_NIGHT = '12h';
+
+/** The first of these loops that is due starts the next work by itself. */
+const STARTING_LOOPS = ['heartbeat', 'synthesizer'];
+
+/** @param {any} data an answer of loop.list @returns {any} */
+function nextTick({ loops }) {
+  const due = loops.filter((/** @type {any} */ { loop, next_due_at: at }) => at && STARTING_LOOPS.includes(loop));
+  return due.sort((/** @type {any} */ a, /** @type {any} */ b) => (msOf(a.next_due_at) ?? 0) - (msOf(b.next_due_at) ?? 0))[0];
+}
+
+/** What is said when nothing waits for a person: when the service goes on by itself, and what it did. */
+function Calm() {
+  const loops = useQuery('loop.list');
+  const report = useQuery(has('report.get') ? 'report.get' : null, { since: LAST_NIGHT });
+  const next = loops.data && nextTick(loops.data);
+  return html`<div class="calm"><p>Nothing needs you.</p>
+    ${next && html`<p class="aside">The next tick of the ${next.loop} is <${Due} time=${next.next_due_at} />.</p>`}
+    ${report.data && html`<p class="aside">In the last 12 hours ${reportSentence(report.data)}. ${has('timeline.get') && html`<a href=${hrefOf('night', { since: LAST_NIGHT })}>Night</a>`}</p>`}</div>`;
 }
 
 export function Inbox() {
@@ -96,7 +114,7 @@ export function Inbox() {
     { keys: 'u', text: 'Resume or unblock', run: () => { act('resume'); act('unblock'); act('resumeAll'); } },
   ], [at, answer.data]);
   return html`<div class="page inbox"><h1>Needs you ${answer.data && html`<span class="faint">${answer.data.total}${answer.data.capped && '+'}</span>`}</h1>
-    <${Answer} answer=${answer}>${(/** @type {any} */ data) => html`
+    <${Answer} answer=${answer}>${(data) => html`
       ${data.total === 0 && html`<${Calm} />`}
       ${data.total > 0 && html`<p class="kinds">${Object.entries(data.counts).map(([kind, count]) => html`<span>${plural(/** @type {number} */ (count), wordsOf(kind))}</span>`)}</p>`}
       <ul class="items">${data.items.map((/** @type {any} */ each, /** @type {number} */ index) => html`<${Item} key=${keyOf(each)} item=${each} isSelected=${index === at} />`)}</ul>

@@ -2,10 +2,9 @@
 import { html, useState } from '../vendor/htm-preact.js';
 import { wordsOf } from '../core/figures.js';
 import { useQuery } from '../core/query.js';
-import { call } from '../core/rpc.js';
 import { clockText, durationText, msOf, now } from '../core/time_text.js';
 import { useSignal } from '../core/use_signal.js';
-import { actionsFor, ActionButtons, MethodButton } from '../parts/actions.js';
+import { actionsFor, ActionButtons, TickButton } from '../parts/actions.js';
 import { Answer, Command, Commands, Empty, Problem } from '../parts/notice.js';
 import { Rows } from '../parts/rows.js';
 import { Age, Due, EventLink, RunLink, Status } from '../parts/status.js';
@@ -20,7 +19,7 @@ function Lease({ expires, leaseMs }) {
 
 function Locks() {
   const answer = useQuery('lock.list', { limit: 200 });
-  return html`<section aria-label="Locks"><h2>Locks</h2><${Answer} answer=${answer}>${(/** @type {any} */ data) => data.locks.length === 0
+  return html`<section aria-label="Locks"><h2>Locks</h2><${Answer} answer=${answer}>${(data) => data.locks.length === 0
     ? html`<${Empty} text="No lock is held." command="signalbox lock exec KEY -- COMMAND" />`
     : html`<${Rows} label="Locks held" heads=${['lock', 'status', 'owner', 'reason', 'lease', 'waiting']}>
       <tbody>${data.locks.map((/** @type {any} */ lock) => html`<tr key=${lock.key}><td class="cut mono">${lock.key}</td><td><${Status} status=${lock.status} /></td>
@@ -49,17 +48,16 @@ const TRIGGERED_HERE = ['heartbeat', 'synthesizer', 'prune'];
 function OwnLoops() {
   const [error, setError] = useState(/** @type {any} */ (null));
   const answer = useQuery('loop.list');
-  const trigger = (/** @type {string} */ loop) => call('loop.trigger', { loop, reason: 'asked for in the console' }).then(() => setError(null), setError);
-  return html`<section aria-label="Loops of the service"><h2>Loops of the service</h2><${Problem} error=${error} /><${Answer} answer=${answer}>${(/** @type {any} */ data) => (data.loops.length === 0 ? html`<p class="faint">No loop had ticked at that moment; the schedules aren’t in the log.</p>` : html`
+  return html`<section aria-label="Loops of the service"><h2>Loops of the service</h2><${Problem} error=${error} /><${Answer} answer=${answer}>${(data) => (data.loops.length === 0 ? html`<p class="faint">No loop had ticked at that moment; the schedules aren’t in the log.</p>` : html`
     <${Rows} label="Schedules" heads=${['loop', 'schedule', 'next', 'last', 'ticks', 'action']}><tbody>${data.loops.map((/** @type {any} */ loop) => html`<tr key=${loop.loop}>
       <td>${loop.loop}</td><td class="mono">${loop.schedule} <span class="faint">${loop.time_zone}</span></td><td><${Due} time=${loop.next_due_at} /></td><td><${Age} time=${loop.last_due_at} /></td>
       <td class="wide"><${Ticks} name=${loop.loop} /></td>
-      <td>${TRIGGERED_HERE.includes(loop.loop) && html`<${MethodButton} class="small" method="loop.trigger" run=${() => trigger(loop.loop)}>Tick now<//>`}</td></tr>`)}</tbody><//>`)}<//></section>`;
+      <td>${TRIGGERED_HERE.includes(loop.loop) && html`<${TickButton} loop=${loop.loop} onEnd=${setError} />`}</td></tr>`)}</tbody><//>`)}<//></section>`;
 }
 
 function OpenTicks() {
   const answer = useQuery('tick.list', { limit: 1 });
-  return html`<${Answer} answer=${answer}>${(/** @type {any} */ data) => data.open.length > 0 && html`<section aria-label="Ticks under way"><h2>Ticks under way</h2>
+  return html`<${Answer} answer=${answer}>${(data) => data.open.length > 0 && html`<section aria-label="Ticks under way"><h2>Ticks under way</h2>
     <${Rows} label="Open ticks" heads=${['loop', 'status', 'stage', 'reason', 'lease', 'event']}><tbody>${data.open.map((/** @type {any} */ tick) => html`<tr key=${tick.loop}>
       <td>${tick.loop}</td><td><${Status} status=${tick.status} /></td><td class="faint">${tick.stage}</td><td class="cut wide faint">${tick.reason}</td>
       <td><${Lease} expires=${tick.expires_at} leaseMs=${tick.lease_ms} /></td><td>${tick.token && html`<${EventLink} position=${tick.token} />`}</td></tr>
@@ -69,13 +67,11 @@ function OpenTicks() {
 function CrashReport() {
   const { data, error } = useQuery('server.crash_report');
   if (error?.code === 'ARTIFACT_NOT_FOUND' || data?.report === null) return html`<section aria-label="Latest crash"><h2>Latest crash</h2><p class="faint">The log knows of no crash.</p></section>`;
-  return html`<section aria-label="Latest crash"><h2>Latest crash</h2><${Answer} answer=${{ data, error }}>${(/** @type {any} */ { report, recovered_at: position }) => html`
+  return html`<section aria-label="Latest crash"><h2>Latest crash</h2><${Answer} answer=${{ data, error }}>${({ report, recovered_at: position }) => html`
     <p class="faint">${clockText(report.created_at)}, <${EventLink} position=${position} />, ${report.items_total} in flight, ${report.torn_bytes} torn bytes</p>
     <${Rows} label="Verdicts" heads=${['verdict', 'what', 'name', 'evidence']}><tbody>${report.items.map((/** @type {any} */ item) => html`<tr key=${`${item.kind} ${item.token} ${item.name}`}>
       <td class="tone-${item.verdict === 'needs_operator' ? 'bad' : 'idle'}">${wordsOf(item.verdict)}</td><td>${wordsOf(item.kind)}</td><td class="cut mono">${item.name}</td>
       <td class="wide">${item.evidence}<${Commands} commands=${item.next_commands} /></td></tr>`)}</tbody><//>`}<//></section>`;
 }
 
-export function Loops() {
-  return html`<div class="page loops"><h1>Locks · Loops</h1><${Locks} /><${OpenTicks} /><${OwnLoops} /><${CrashReport} /></div>`;
-}
+export const Loops = () => html`<div class="page loops"><h1>Locks · Loops</h1><${Locks} /><${OpenTicks} /><${OwnLoops} /><${CrashReport} /></div>`;

@@ -7,11 +7,10 @@ import { BUDGET } from '../parts/actions.js';
 import { closeDialog } from '../parts/dialog.js';
 import { Form, isEmpty, paramsOf } from '../parts/form.js';
 
-/** @param {{project?: string}} props */
-export function SubmitCard({ project }) {
+export function SubmitCard(/** @type {{project?: string}} */ { project }) {
   const { data } = useQuery('project.list', { limit: 500 });
   const names = (data?.projects ?? []).map((/** @type {any} */ each) => each.name);
-  /** @type {import('../parts/form.js').Field[]} */
+  /** @type {Field[]} */
   const fields = [
     { label: 'Project', param: 'project', option: '--project', value: project ?? names[0], isRequired: true, choices: names },
     { label: 'Title', param: 'title', option: '', isRequired: true, autofocus: true },
@@ -19,7 +18,7 @@ export function SubmitCard({ project }) {
     { label: 'Key (optional): cards with one are worked on one after the other', param: 'key', option: '--key' },
     { label: 'Priority (optional): higher ones come first', param: 'priority', option: '--priority', of: Number, type: 'number', min: 0 },
   ];
-  const submit = async (/** @type {import('../parts/form.js').Given} */ given, /** @type {string} */ id) => {
+  const submit = async (/** @type {Given} */ given, /** @type {string} */ id) => {
     await call('card.submit', { ...paramsOf(fields, given), command_id: id });
     closeDialog();
   };
@@ -34,7 +33,7 @@ function pipelineOf(/** @type {string} */ text) {
   }
 }
 
-/** @type {import('../parts/form.js').Field[]} */
+/** @type {Field[]} */
 const FIELDS = [
   { label: 'Goal', param: 'goal', option: '', isRequired: true, tag: 'textarea', rows: 3, autofocus: true },
   { label: 'Project (optional)', param: 'project', option: '--project' },
@@ -42,7 +41,7 @@ const FIELDS = [
   { label: 'Pipeline (optional): as JSON, such as the page of a project shows it', param: 'pipeline', of: pipelineOf, tag: 'textarea', rows: 3, class: 'mono' },
 ];
 
-async function start(/** @type {import('../parts/form.js').Given} */ given, /** @type {string} */ key) {
+async function start(/** @type {Given} */ given, /** @type {string} */ key) {
   const budget = isEmpty(BUDGET, given) ? {} : { budget: paramsOf(BUDGET, given) };
   const { run_id: id } = await call('run.start', { ...paramsOf(FIELDS, given), ...budget, idempotency_key: key });
   closeDialog();

@@ -3,13 +3,6 @@ import { html, useEffect, useRef } from '../vendor/htm-preact.js';
 import { isSystemDark, theme } from '../core/theme.js';
 import { useSignal } from '../core/use_signal.js';
 
-/**
- * @typedef {{colour: string, width?: number, dash?: number[]}} Stroke `colour` is a custom property of the style
- * @typedef {{textX: (value: number) => string, textY: (value: number) => string,
- *   ticksX?: (first: number, span: number, count: number) => number[]}} Axes `ticksX`: where the times have
- *   texts, after the first, at most `count` and one more
- */
-
 const AXIS = { left: 40, bottom: 20, font: '11px sans-serif', everyXPx: 70, everyYPx: 24 };
 const TOP_PX = 5;
 
@@ -21,10 +14,7 @@ function roundNumbers(most, count) {
   return Array.from({ length: Math.floor(most / step) + 1 }, (_, at) => at * step);
 }
 
-/**
- * @param {HTMLCanvasElement} canvas
- * @param {{data: (number | null)[][], strokes: Stroke[], heightPx: number, axes?: Axes}} plot
- */
+/** @param {HTMLCanvasElement} canvas @param {{data: (number | null)[][], strokes: Stroke[], heightPx: number, axes?: Axes}} plot */
 function draw(canvas, { data: [times, ...lines], strokes, heightPx, axes }) {
   const pen = canvas.getContext('2d');
   const widthPx = canvas.parentElement?.clientWidth ?? 0;

@@ -17,7 +17,7 @@ function Missing({ name }) {
   const answer = usePresentQuery(why ? null : 'project.check', { name });
   if (why) return html`<section aria-label="What its cards will miss"><h2>What its cards will miss</h2><p class="faint">${why}</p></section>`;
   return html`<section aria-label="What its cards will miss"><h2>What its cards will miss</h2>
-    <${Answer} answer=${answer}>${(/** @type {any} */ { warnings, not_checked: unknown = [] }) => html`
+    <${Answer} answer=${answer}>${({ warnings, not_checked: unknown = [] }) => html`
       ${warnings.length + unknown.length === 0 && html`<p class="faint">Nothing is missing.</p>`}
       ${unknown.length > 0 && html`<p class="tone-wait">Git didn’t answer in time about ${unknown.map(wordsOf).join(', ')}.</p>`}
       ${warnings.length > 0 && html`<ul class="missing">${warnings.map((/** @type {any} */ { code, text, next_commands: commands }) => html`<li key=${text}>
@@ -25,10 +25,9 @@ function Missing({ name }) {
     <p class="actions"><button class="small" onClick=${answer.refresh}>Look again</button></p></section>`;
 }
 
-/** @param {{name: string}} props */
-function ProjectDetail({ name }) {
+function ProjectDetail(/** @type {{name: string}} */ { name }) {
   const answer = useQuery('project.get', { name });
-  return html`<${Answer} answer=${answer}>${(/** @type {any} */ { project }) => html`
+  return html`<${Answer} answer=${answer}>${({ project }) => html`
     <div class="head"><div class="run-title"><span class="faint"><a href=${hrefOf('projects')}>Projects</a></span><h1>${project.name}</h1></div>
       <a class="button" href=${hrefOf('board', { project: name })}>Board</a></div>
     ${project.refused && html`<div class="problem" role="alert"><b>${project.policy_file} line ${project.refused.line}</b> ${project.refused.message}
@@ -45,7 +44,7 @@ function ProjectDetail({ name }) {
 
 function ProjectList() {
   const answer = useQuery('project.list', { limit: 500 });
-  return html`<h1>Projects</h1><${Answer} answer=${answer}>${(/** @type {any} */ data) => data.projects.length === 0
+  return html`<h1>Projects</h1><${Answer} answer=${answer}>${(data) => data.projects.length === 0
     ? html`<${Empty} text="There is no project yet." command="signalbox project put NAME --repository PATH" />`
     : html`<${Rows} label="All projects" heads=${['project', 'repository', 'base', 'cards', 'policy']}><tbody>${data.projects.map((/** @type {any} */ project) => html`<tr key=${project.name}>
       <td><a href=${hrefOf('projects', { name: project.name })}>${project.name}</a></td><td class="cut wide mono faint">${project.repository}</td><td>${project.base}</td>
@@ -53,7 +52,5 @@ function ProjectList() {
       <td>${project.policy_hold ? html`<span class="tone-bad">held</span>` : project.policy_digest ? 'its file' : html`<span class="faint">defaults</span>`}</td></tr>`)}</tbody><//>`}<//>`;
 }
 
-/** @param {{params: Record<string, string>}} props */
-export function Projects({ params: { name } }) {
-  return html`<div class="page projects">${name ? html`<${ProjectDetail} name=${name} />` : html`<${ProjectList} />`}</div>`;
-}
+export const Projects = (/** @type {{params: Record<string, string>}} */ { params: { name } }) =>
+  html`<div class="page projects">${name ? html`<${ProjectDetail} name=${name} />` : html`<${ProjectList} />`}</div>`;

@@ -5,8 +5,7 @@ import { has } from '../core/identity.js';
 import { useKeys } from '../core/keys.js';
 import { useQuery } from '../core/query.js';
 import { change, hrefOf } from '../core/route.js';
-import { saveFile } from '../core/save_file.js';
-import { durationText, msOf, now } from '../core/time_text.js';
+import { durationText, now, tookMs } from '../core/time_text.js';
 import { useSignal } from '../core/use_signal.js';
 import { ActionButtons, actionKeys, ACTIONS, actionsFor, confirmAction, runTarget } from '../parts/actions.js';
 import { EventList } from '../parts/event_list.js';
@@ -16,24 +15,21 @@ import { useSelected } from '../parts/selected.js';
 import { Age, CardLink, EventLink, Status } from '../parts/status.js';
 import { Waterfall } from '../parts/waterfall.js';
 import { Reasons } from './reasons.js';
-import { RunArtifacts } from './run_artifacts.js';
+import { RunArtifacts, saveFile } from './run_artifacts.js';
 import { RunChange } from './run_change.js';
 import { RunOutput } from './run_output.js';
 
-/** @param {{run: any, station: any, attempt: any}} props */
-function Attempt({ run, station, attempt }) {
+function Attempt(/** @type {{run: any, station: any, attempt: any}} */ { run, station, attempt }) {
   const present = useSignal(now);
-  const tookMs = (msOf(attempt.ended_at) ?? present) - (msOf(attempt.started_at) ?? present);
   const cost = attempt.usage?.cost_microusd;
   return html`<tr><td class="number">${attempt.attempt}</td><td><${Status} status=${attempt.status} text=${attempt.outcome && wordsOf(attempt.outcome)} /></td>
     <td class="cut wide">${attempt.error ? html`<span class="tone-bad">${attempt.error.code}</span> ${attempt.error.message}` : attempt.summary ?? attempt.strategy}</td>
-    <td class="faint cut">${attempt.worker}</td><td class="number">${cost ? moneyText(cost) : ''}</td><td class="number">${durationText(tookMs)}</td>
+    <td class="faint cut">${attempt.worker}</td><td class="number">${cost ? moneyText(cost) : ''}</td><td class="number">${durationText(tookMs(attempt, present))}</td>
     <td>${attempt.job_id && has('run.log') && html`<a href=${hrefOf('run', { id: run.run_id, tab: 'output', station: station.station, attempt: String(attempt.attempt) })}>output</a>`}</td>
     <td>${attempt.token && html`<${EventLink} position=${attempt.token} />`}</td></tr>`;
 }
 
-/** @param {{run: any, station: any}} props */
-function Station({ run, station }) {
+function Station(/** @type {{run: any, station: any}} */ { run, station }) {
   const { decided } = station;
   return html`<tbody><tr class="station"><th scope="rowgroup" colspan="8"><${Status} status=${station.waiting_for ? 'waiting' : station.status}
       text=${station.waiting_for && `waits: ${wordsOf(station.waiting_for)}`} /> ${station.station} <span class="faint">${station.executor}</span>
@@ -71,12 +67,11 @@ function chromeTrace({ run_id: id, as_of: asOf, spans }) {
 const saveTrace = (/** @type {any} */ trace) =>
   saveFile(new Blob([JSON.stringify(chromeTrace(trace))], { type: 'application/json' }), `run-${trace.run_id}.json`);
 
-/** @param {{run: any}} props */
-function RunOverview({ run }) {
+function RunOverview(/** @type {{run: any}} */ { run }) {
   const trace = useQuery('run.trace', { run_id: run.run_id });
   return html`<${Rows} label="Stations and attempts" heads=${['attempt', 'status', 'result', 'worker', 'cost', 'took', 'output', 'event']} isHeadUnseen=${true} kind="stations">
       ${run.stations.map((/** @type {any} */ station) => html`<${Station} key=${station.station} run=${run} station=${station} />`)}<//>
-    <div class="over-time"><${Answer} answer=${trace}>${(/** @type {any} */ data) => html`<${Waterfall} trace=${data} hasParts=${true} />
+    <div class="over-time"><${Answer} answer=${trace}>${(data) => html`<${Waterfall} trace=${data} hasParts=${true} />
       <p class="actions"><button class="small" onClick=${() => saveTrace(data)}>Save as a trace for Perfetto</button></p>`}<//></div>
     ${has('run.list') && html`<p class="faint">As a capsule, one file that proves itself, with the key of the log, beside the service: <${Command} command=${`signalbox run export ${run.run_id} --artifacts --signing-key audit.key -o run-${tailOf(run.run_id)}.capsule`} /></p>
       <p class="faint">Files of the run: <code>${run.run_root}</code>${run.repository ? html`, repository <code>${run.repository}</code>` : ''}${run.files_removed ? ', removed since' : ''}</p>`}`;
@@ -92,16 +87,14 @@ const ALL_TABS = /** @type {[string, string, string, string][]} */ ([
 /** A link to the runs that have this too, where there are others. @param {Record<string, string>} filter @param {any} text */
 const runsWith = (filter, text) => (has('run.list') ? html`<a href=${hrefOf('runs', filter)}>${text}</a>` : text);
 
-/** @param {{run: any}} props */
-function Figures({ run }) {
+function Figures(/** @type {{run: any}} */ { run }) {
   const present = useSignal(now);
-  const tookMs = (msOf(run.ended_at) ?? present) - (msOf(run.started_at) ?? present);
   const { cost_microusd: cost, tokens, turns } = run.used;
   const limit = run.budget;
   const of = (/** @type {number} */ used, /** @type {number} */ most, /** @type {(value: number) => string} */ text) =>
     (used > 0 || most > 0) && `${text(used)}${most ? ` of ${text(most)}` : ''}`;
   return html`<${Facts} of=${[
-    ['took', durationText(tookMs)], ['started', html`<${Age} time=${run.started_at} /> ago by ${run.actor}`],
+    ['took', durationText(tookMs(run, present))], ['started', html`<${Age} time=${run.started_at} /> ago by ${run.actor}`],
     ['cost', of(cost, limit.cost_microusd, moneyText)], ['tokens', of(tokens, limit.tokens, countText)], ['turns', of(turns, limit.turns, countText)],
     ['pipeline', run.pipeline], ['project', run.project && runsWith({ project: run.project }, run.project)],
     ...Object.entries(run.labels).map(([name, value]) => [name, runsWith({ label: `${name}=${value}` }, value)]),
@@ -112,7 +105,7 @@ function Figures({ run }) {
 function RunEvents({ run }) {
   const from = Math.max(run.started_position, 1);
   const answer = useQuery('events.read', { run_id: run.run_id, from, limit: EVENTS_SHOWN });
-  return html`<${Answer} answer=${answer}>${(/** @type {any} */ data) => html`
+  return html`<${Answer} answer=${answer}>${(data) => html`
     <${EventList} events=${data.events} />${data.more && html`<p class="faint">The first ${data.events.length} events${has('events.types') && html`, and <a href=${hrefOf('events', { stream: `run/${run.run_id}`, from: String(data.next_from) })}>those that follow</a>`}.</p>`}`}<//>`;
 }
 
@@ -122,8 +115,7 @@ function withState(run) {
   return { ...run, waiting_for: present?.waiting_for ?? run.waiting_for };
 }
 
-/** @param {{params: Record<string, string>}} props */
-export function Run({ params: { id, tab = 'overview', ...params } }) {
+export function Run(/** @type {{params: Record<string, string>}} */ { params: { id, tab = 'overview', ...params } }) {
   const TABS = ALL_TABS.filter(([, , , needs]) => has(needs));
   const answer = useQuery('run.get', { run_id: id });
   const why = useQuery(has('run.why') ? 'run.why' : null, { run_id: id });
@@ -154,13 +146,13 @@ export function Run({ params: { id, tab = 'overview', ...params } }) {
       ${why.data?.card && html` · works on <${CardLink} id=${why.data.card.card_id} text=${why.data.card.title} />`}</p>
     <${Figures} run=${run} />
     <div class="tabs" role="tablist" aria-label="About the run" onKeyDown=${onTabKey}>${TABS.map(([name, text]) => html`
-      <button role="tab" id="tab-${name}" key=${name} tabindex=${name === tab ? 0 : -1} aria-selected=${name === tab ? 'true' : 'false'} onClick=${() => change({ tab: name, station: undefined, attempt: undefined })}>${text}</button>`)}</div>
+      <button role="tab" id="tab-${name}" key=${name} tabindex=${name === tab ? 0 : -1} aria-selected=${name === tab} onClick=${() => change({ tab: name, station: undefined, attempt: undefined })}>${text}</button>`)}</div>
     <div role="tabpanel" aria-label=${TABS.find(([name]) => name === tab)?.[1]}>
       ${tab === 'overview' && html`<${RunOverview} run=${run} />`}
       ${tab === 'output' && has('run.log') && html`<${RunOutput} run=${run} params=${params} />`}
       ${tab === 'change' && has('run.diff') && html`<${RunChange} run=${run} />`}
       ${tab === 'artifacts' && html`<${RunArtifacts} run=${run} />`}
       ${tab === 'events' && html`<${RunEvents} run=${run} />`}
-      ${tab === 'why' && html`<${Answer} answer=${why}>${(/** @type {any} */ data) => html`<${Reasons} why=${data} />`}<//>`}
+      ${tab === 'why' && html`<${Answer} answer=${why}>${(data) => html`<${Reasons} why=${data} />`}<//>`}
     </div>`}<//></div>`;
 }

@@ -4,7 +4,6 @@ import { bytesText, hexOf } from '../core/figures.js';
 import { identity } from '../core/identity.js';
 import { plainText } from '../core/plain_text.js';
 import { artifact } from '../core/rpc.js';
-import { saveFile } from '../core/save_file.js';
 import { useSignal } from '../core/use_signal.js';
 import { Empty, Problem } from '../parts/notice.js';
 
@@ -12,14 +11,24 @@ const PREVIEW_BYTES_MAX = 512 * 1024;
 const TEXT = /^(text\/|application\/(json|xml|toml|yaml|x-sh|javascript))/;
 const IMAGE = /^image\/(png|jpeg|gif|webp)$/;
 
+const KEPT_MS = 60_000;
+
+/** Saves a blob as a file of the user's. @param {Blob} blob @param {string} name its last part is the file's name */
+export function saveFile(blob, name) {
+  const link = document.createElement('a');
+  link.href = URL.createObjectURL(blob);
+  link.download = name.split('/').at(-1) ?? 'file';
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), KEPT_MS);
+}
+
 /** @param {Blob} blob @returns {Promise<string | null>} null where the browser has no digests: on plain HTTP */
 async function digestOf(blob) {
   if (!globalThis.crypto.subtle) return null;
   return hexOf(new Uint8Array(await crypto.subtle.digest('SHA-256', await blob.arrayBuffer())));
 }
 
-/** @param {{run: any, item: any, hasContent: boolean}} props */
-function Artifact({ run, item, hasContent }) {
+function Artifact(/** @type {{run: any, item: any, hasContent: boolean}} */ { run, item, hasContent }) {
   const [state, setState] = useState(/** @type {any} */ ({}));
   const load = async (/** @type {boolean} */ isSaved) => {
     try {
@@ -45,8 +54,7 @@ function Artifact({ run, item, hasContent }) {
     ${state.image && html`<img src=${state.image} alt=${item.name} />`}</li>`;
 }
 
-/** @param {{run: any}} props */
-export function RunArtifacts({ run }) {
+export function RunArtifacts(/** @type {{run: any}} */ { run }) {
   const capsule = useSignal(identity)?.capsule;
   const hasContent = !capsule || capsule.artifacts > 0;
   const items = run.stations.flatMap((/** @type {any} */ station) => station.attempts.flatMap((/** @type {any} */ attempt) =>

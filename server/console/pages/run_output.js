@@ -3,7 +3,7 @@ import { html, useEffect, useMemo, useState } from '../vendor/htm-preact.js';
 import { bytesText } from '../core/figures.js';
 import { useJobOutput } from '../core/job_output.js';
 import { change } from '../core/route.js';
-import { AnsiLine, ansiPieces } from '../parts/ansi.js';
+import { AnsiLine, plainLine } from '../parts/ansi.js';
 import { Asking, Empty, Problem } from '../parts/notice.js';
 import { VirtualList } from '../parts/virtual_list.js';
 
@@ -11,19 +11,16 @@ const LINE_PX = 18;
 const LINE_CHARACTERS_MAX = 4000;
 const ERROR = /\b(error|fatal|panic|failed|exception|traceback)\b/i;
 
-const plainOf = (/** @type {string} */ line) => ansiPieces(line).map(({ text }) => text).join('');
-
 /** Returns the lines of a text that have a word. @param {string} text @param {string} word @returns {{key: number, line: string}[]} */
 function linesOf(text, word) {
   const all = text.split('\n');
   if (all.at(-1) === '') all.pop();
   const found = word.toLowerCase();
-  return all.map((line, key) => ({ key, line })).filter(({ line }) => !found || plainOf(line).toLowerCase().includes(found))
+  return all.map((line, key) => ({ key, line })).filter(({ line }) => !found || plainLine(line).toLowerCase().includes(found))
     .map(({ key, line }) => ({ key, line: line.length > LINE_CHARACTERS_MAX ? `${line.slice(0, LINE_CHARACTERS_MAX)} …` : line }));
 }
 
-/** @param {{run: any, params: Record<string, string>}} props */
-export function RunOutput({ run, params }) {
+export function RunOutput(/** @type {{run: any, params: Record<string, string>}} */ { run, params }) {
   const attempts = run.stations.flatMap((/** @type {any} */ station) =>
     station.attempts.filter((/** @type {any} */ each) => each.job_id).map((/** @type {any} */ each) => ({ station: station.station, attempt: each.attempt })));
   const last = attempts.at(-1);
@@ -32,8 +29,7 @@ export function RunOutput({ run, params }) {
   return html`<${Output} key=${JSON.stringify([chosen, params.stream])} run=${run} attempts=${attempts} chosen=${chosen} stream=${params.stream ?? 'stdout'} />`;
 }
 
-/** @param {{run: any, attempts: any[], chosen: any, stream: string}} props */
-function Output({ run, attempts, chosen, stream }) {
+function Output(/** @type {{run: any, attempts: any[], chosen: any, stream: string}} */ { run, attempts, chosen, stream }) {
   const [word, setWord] = useState('');
   const [isFollowed, setFollowed] = useState(true);
   const [at, setAt] = useState(-1);
@@ -51,19 +47,19 @@ function Output({ run, attempts, chosen, stream }) {
   };
   const firstError = async () => {
     setFollowed(false);
-    setAt(linesOf(await whole(), word).findIndex(({ line }) => ERROR.test(plainOf(line))));
+    setAt(linesOf(await whole(), word).findIndex(({ line }) => ERROR.test(plainLine(line))));
   };
   return html`<div class="output-head">
       <select aria-label="Output of" onChange=${onChoose}>${attempts.flatMap(({ station, attempt }) => ['stdout', 'stderr'].map((which) => html`
         <option key=${`${station}/${attempt}/${which}`} value=${JSON.stringify([station, attempt, which])} selected=${value === `${station}/${attempt}/${which}`}>${station} ${attempt}${which === 'stderr' ? ' · stderr' : ''}</option>`))}</select>
-      <input type="search" class="filter" aria-label="Lines with" placeholder="lines with …" value=${word} onInput=${(/** @type {any} */ event) => { setWord(event.target.value); setAt(-1); }} />
+      <input type="search" class="filter" aria-label="Lines with" placeholder="lines with …" value=${word} onInput=${(event) => { setWord(event.target.value); setAt(-1); }} />
       <button class="small" onClick=${firstError}>first error</button>
-      <label class="check"><input type="checkbox" checked=${isFollowed} onChange=${(/** @type {any} */ event) => setFollowed(event.target.checked)} /> follow</label>
+      <label class="check"><input type="checkbox" checked=${isFollowed} onChange=${(event) => setFollowed(event.target.checked)} /> follow</label>
       ${output && html`<span class="faint">${bytesText(output.end)} ${output.running ? '· running' : ''}</span>`}
       ${isCut && html`<button class="small" onClick=${whole}>all of it</button>`}</div>
     <${Problem} error=${error} />
     ${!output && !error && html`<${Asking} />`}
     ${output && lines.length === 0 && html`<p class="faint">${word ? (isCut && !error ? 'looking through all of it …' : 'No line has that.') : 'It printed nothing.'}</p>`}
     <div class="output"><${VirtualList} rows=${lines} rowPx=${LINE_PX} label="Output" selected=${at} isAtEnd=${isFollowed}
-      row=${(/** @type {any} */ { line }) => html`<span role="cell"><${AnsiLine} line=${line} /></span>`} /></div>`;
+      row=${({ line }) => html`<span role="cell"><${AnsiLine} line=${line} /></span>`} /></div>`;
 }

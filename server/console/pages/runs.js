@@ -7,7 +7,7 @@ import { moment, useSettledMoment } from '../core/past.js';
 import { useQuery } from '../core/query.js';
 import { change, go, hrefOf } from '../core/route.js';
 import { useRunPages } from '../core/run_pages.js';
-import { durationText, msOf, now } from '../core/time_text.js';
+import { durationText, now, tookMs } from '../core/time_text.js';
 import { useSignal } from '../core/use_signal.js';
 import { ACTIONS, ActionButtons, actionKeys, confirmAction, MethodButton, runTarget } from '../parts/actions.js';
 import { openDialog } from '../parts/dialog.js';
@@ -29,8 +29,7 @@ const ID_TAIL = /^[0-9a-f-]{4,36}$/i;
 
 /** @param {Record<string, string>} params of the address @returns {Record<string, string>} of run.list */
 function filterOf({ since, text, ...params }) {
-  /** @type {Record<string, string>} */
-  const filter = {};
+  const filter = /** @type {Record<string, string>} */ ({});
   for (const name of ['status', 'project', 'label', 'waiting_for', 'station', 'code']) if (params[name]) filter[name] = params[name];
   if (text) filter.text = text.slice(0, TEXT_LENGTH_MAX);
   if (Object.hasOwn(PERIODS, since)) {
@@ -41,15 +40,9 @@ function filterOf({ since, text, ...params }) {
   return filter;
 }
 
-/** @param {{name: string, value?: string, hint: string}} props */
-const TextFilter = ({ name, value, hint }) => html`<${FilterField} label=${name} hint=${hint} value=${value} lengthMax=${TEXT_LENGTH_MAX}
-    onChange=${(/** @type {string} */ text) => change({ [name]: text })} />`;
-
 /** How long a run took, or takes so far. @param {{run: any}} props */
 function Took({ run }) {
-  const present = useSignal(now);
-  const begin = msOf(run.started_at) ?? present;
-  return html`${durationText((msOf(run.ended_at) ?? present) - begin)}`;
+  return html`${durationText(tookMs(run, useSignal(now)))}`;
 }
 
 /**
@@ -79,8 +72,7 @@ function RunOfId({ tail }) {
   return html`<p>The id of <a class="id" href=${hrefOf('run', { id: data.run_id })}>run ${tailOf(data.run_id)}</a> ends with ${tail}.</p>`;
 }
 
-/** @param {{params: Record<string, string>}} props */
-export function Runs({ params }) {
+export function Runs(/** @type {{params: Record<string, string>}} */ { params }) {
   const filter = filterOf(params);
   const { rows, isWhole, isOld, error, more } = useRunPages(filter);
   const [at, setAt] = useState(0);
@@ -106,15 +98,15 @@ export function Runs({ params }) {
     { keys: 'w', text: 'Why', run: () => run && go('run', { id: run.run_id, tab: 'why' }) },
   ], [at, shown.length, chosen, rows]);
   const offered = Object.values(ACTIONS).filter((action) => action.subject === 'run' && chosenRuns.some(action.allows));
+  const field = (/** @type {string} */ name, hint = name) => html`<${FilterField} name=${name} hint=${hint} value=${params[name]} lengthMax=${TEXT_LENGTH_MAX} />`;
   return html`<div class="page runs filled">
     <div class="head"><h1>Runs ${rows && html`<span class="faint">${countText(shown.length)}${isWhole ? '' : '+'}</span>`}</h1>
       <${MethodButton} class="primary small" method="run.start" run=${() => openDialog(StartRun)}>Start a run<//></div>
     <div class="filters"><${Choice} name="status" values=${STATUSES} chosen=${params.status} isOptional=${true} /><${Choice} name="since" values=${Object.keys(PERIODS)} chosen=${params.since} isOptional=${true} />
-      <${TextFilter} name="project" value=${params.project} hint="project" /><${TextFilter} name="label" value=${params.label} hint="label=value" />
-      <${TextFilter} name="station" value=${params.station} hint="station" /><${TextFilter} name="code" value=${params.code} hint="error code" />
-      <select class="filter" aria-label="waiting for" value=${params.waiting_for ?? ''} onChange=${(/** @type {any} */ event) => change({ waiting_for: event.target.value || undefined })}>
+      ${field('project')}${field('label', 'label=value')}${field('station')}${field('code', 'error code')}
+      <select class="filter" aria-label="waiting for" value=${params.waiting_for ?? ''} onChange=${(event) => change({ waiting_for: event.target.value || undefined })}>
         <option value="">waiting for …</option>${WAITS.map((each) => html`<option key=${each} value=${each} selected=${each === params.waiting_for}>${each}</option>`)}</select>
-      <${TextFilter} name="text" value=${params.text} hint="text in the goal, or end of the id" /></div>
+      ${field('text', 'text in the goal, or end of the id')}</div>
     ${ID_TAIL.test(params.text ?? '') && has('run.find') && html`<${RunOfId} tail=${params.text} />`}
     <${Problem} error=${error} />
     ${!rows && !error && html`<${Asking} />`}
@@ -127,12 +119,12 @@ export function Runs({ params }) {
     ${rows && shown.length === 0 && isWhole && html`<${Empty} text="No run matches." command=${'signalbox run start "fix the failing test" --watch'} />`}
     ${shown.length > 0 && html`<div class="runs-head" aria-hidden="true"><span class="c-check"></span><span class="c-id">run</span><span class="c-status">status</span><span class="c-goal">goal</span>
       <span class="c-project">project</span><span class="c-stations">stations</span><span class="c-state">state</span><span class="c-age number">age</span><span class="c-took number">took</span></div>`}
-    <${VirtualList} rows=${shown} label="Runs" isBusy=${isOld && !error} onEnd=${more} selected=${at} row=${(/** @type {any} */ each) => html`
+    <${VirtualList} rows=${shown} label="Runs" isBusy=${isOld && !error} onEnd=${more} selected=${at} row=${(each) => html`
       <span class="c-check" role="cell"><input type="checkbox" checked=${chosen.has(each.run_id)} aria-label="Select ${tailOf(each.run_id)}" onChange=${() => toggle(each.run_id)} /></span>
       <span class="c-id" role="cell"><a class="id" href=${hrefOf('run', { id: each.run_id })}>${tailOf(each.run_id)}</a></span>
       <span class="c-status" role="cell"><${Status} status=${each.status} /></span>
       <span class="c-goal cut" role="cell"><a href=${hrefOf('run', { id: each.run_id })} title=${each.goal}>${each.goal}</a></span>
-      <span class="c-project faint cut" role="cell">${each.project}</span>
+      <span class="c-project faint cut" role="cell" title=${each.project}>${each.project}</span>
       <span class="c-stations" role="cell"><${StationBoxes} run=${each} /></span>
       <span class="c-state cut" role="cell"><${RunState} run=${each} /></span>
       <span class="c-age number faint" role="cell"><${Age} time=${each.started_at} /></span>

@@ -19,8 +19,8 @@ export function SignIn() {
     <h1>Signalbox</h1>
     <p>${reason && reason !== 'missing' ? `The access token is ${reason}.` : why?.message}</p>
     <label>Access token <input type="password" name="token" autocomplete="off" spellcheck=${false} required value=${secret}
-      placeholder="sbx_…" onInput=${(/** @type {any} */ event) => setSecret(event.target.value)} autofocus /></label>
-    <label class="check"><input type="checkbox" checked=${isKept} onChange=${(/** @type {any} */ event) => setKept(event.target.checked)} /> Remember it on this device</label>
+      placeholder="sbx_…" onInput=${(event) => setSecret(event.target.value)} autofocus /></label>
+    <label class="check"><input type="checkbox" checked=${isKept} onChange=${(event) => setKept(event.target.checked)} /> Remember it on this device</label>
     <button class="primary">Sign in</button>
     <div class="faint"><p>On the machine of the service this opens the console with a token of its own:</p><${Command} command="signalbox console" />
     <p>This issues one for somebody else:</p><${Command} command="signalbox access issue NAME --role operator --expires-in 12h" /></div>

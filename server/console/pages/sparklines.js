@@ -60,8 +60,7 @@ function seriesOf({ metric, isRate }, list) {
   return [list.slice(1).map(({ at }) => at), rates];
 }
 
-/** @param {{line: Line, list: Sample[]}} props */
-function Sparkline({ line, list }) {
+function Sparkline(/** @type {{line: Line, list: Sample[]}} */ { line, list }) {
   const data = useMemo(() => seriesOf(line, list), [list]);
   const last = data[1].at(-1);
   return html`<figure class="spark"><figcaption>${line.name} <b>${last === undefined ? '…' : line.text(last)}</b></figcaption>

@@ -1,10 +1,10 @@
 /** The recorded work under another policy: what was recorded, what its replay gives, and a forecast. */
 import { html, useEffect, useMemo, useState } from '../vendor/htm-preact.js';
 import { countText, plural } from '../core/figures.js';
-import { moment, momentTime } from '../core/past.js';
+import { moment } from '../core/past.js';
 import { go } from '../core/route.js';
 import { call } from '../core/rpc.js';
-import { durationText } from '../core/time_text.js';
+import { durationText, momentTime } from '../core/time_text.js';
 import { useSignal } from '../core/use_signal.js';
 import { Command, Commands, Empty, Problem } from '../parts/notice.js';
 import { Rows } from '../parts/rows.js';
@@ -132,8 +132,7 @@ function alignedSeries(answer, field) {
   return [times, ...numbers.map((each) => times.map((_, at) => each[at] ?? null))];
 }
 
-/** @param {{answer: any, field: string, name: string}} props */
-function Chart({ answer, field, name }) {
+function Chart(/** @type {{answer: any, field: string, name: string}} */ { answer, field, name }) {
   const data = useMemo(() => alignedSeries(answer, field), [answer]);
   const most = HISTORIES.map(({ name: of }, at) => `${of} ${Math.max(0, .../** @type {number[]} */ (data[at + 1]).map(Number))}`);
   return html`<figure class="chart"><figcaption><b>${name}</b> <span class="faint">at most: ${most.join(', ')}</span></figcaption>
@@ -152,8 +151,7 @@ function Spread({ answer, field, name }) {
   })}</figure>`;
 }
 
-/** @param {{answer: any}} props */
-function Comparison({ answer }) {
+function Comparison(/** @type {{answer: any}} */ { answer }) {
   const rows = MEASURES.map((measure) => ({ ...measure, values: HISTORIES.map(({ key }) => measured(answer[key], measure.field)) }))
     .filter(({ values }) => values.some((value) => value));
   return html`<${Rows} label="Measures" heads=${['measure', 'recorded', 'replayed', 'error', 'forecast']} kind="measures"><tbody>${rows.map(({ label, field, text, values }) => {
@@ -163,8 +161,7 @@ function Comparison({ answer }) {
   })}</tbody><//>`;
 }
 
-/** @param {{answer: any}} props */
-function Forecast({ answer }) {
+function Forecast(/** @type {{answer: any}} */ { answer }) {
   if (answer.recorded.runs === 0) return html`<${Empty} text="No run arrived in this part of the log." command='signalbox run start "fix the failing test"' />`;
   return html`<p class="sentence">Played once more under the policy that was in force, the work takes <b>${exactText(answer.simulated.makespan_ms)}</b>,
       ${' '}and really took <b>${exactText(answer.recorded.makespan_ms)}</b>${answer.error.makespan_ms === undefined ? '' : ` (${errorText(answer.error.makespan_ms)})`}: as far may a forecast be off. Under this policy it takes <b>${exactText(answer.what_if.makespan_ms)}</b>.</p>
@@ -178,8 +175,7 @@ function Forecast({ answer }) {
 /** Returns a setting in force, of an answer if there is one. @param {any} answer @param {string} field */
 const inForce = (answer, field) => field.split('.').reduce((part, name) => part?.[name], answer);
 
-/** @param {{params: Record<string, string>, known: any}} props */
-function PolicyForm({ params, known }) {
+function PolicyForm(/** @type {{params: Record<string, string>, known: any}} */ { params, known }) {
   const [fields, setFields] = useState(params);
   useEffect(() => setFields(params), [JSON.stringify(params)]);
   const set = (/** @type {string} */ name) => (/** @type {any} */ event) => setFields({ ...fields, [name]: event.target.value });
@@ -218,8 +214,7 @@ function useForecast(asked, question) {
   return state.key === key ? { ...state, again } : { again };
 }
 
-/** @param {{params: Record<string, string>}} props */
-export function WhatIf({ params: { at: _, ...params } }) {
+export function WhatIf(/** @type {{params: Record<string, string>}} */ { params: { at: _, ...params } }) {
   const at = useSignal(moment);
   const time = useSignal(momentTime);
   const isAsked = params.from !== undefined;

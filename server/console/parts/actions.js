@@ -13,18 +13,6 @@ import { say } from './focus.js';
 import { commandOf, Fields, FromTerminal, isEmpty, paramsOf } from './form.js';
 import { Problem } from './notice.js';
 
-/**
- * @typedef {{id: string, text: string, params?: Record<string, any>, findings?: string[]}} Target what a command is
- *   about: `params` are those of this one alone, such as the question that a decision answers, or the
- *   number that the dialog begins with; `findings` are what has to be known of its work before a
- *   decision, and are missing where nobody has asked for them
- * @typedef {import('./form.js').Field} Field
- * @typedef {{name: string, method: string, subject: 'run' | 'card' | 'loop' | 'service', tone?: string, reason: 'optional' | 'required',
- *   params?: Record<string, any>, fields?: Field[], into?: string, options?: Field[], says: string, command: (id: string) => string,
- *   allows: (thing: any) => boolean}} Action one of the `fields` has to be given, and `into` is the param that has them, where it is
- *   one; `options` may be given
- */
-
 const ID_PARAMS = { run: 'run_id', card: 'card_id', loop: 'loop' };
 
 const isOpen = (/** @type {any} */ run) => ['queued', 'running', 'paused'].includes(run.status);
@@ -116,13 +104,13 @@ export const ACTIONS = {
 /** @param {Action} action @returns {Field} */
 const reasonOf = ({ reason }) => ({ label: `Reason${reason === 'required' ? '' : ' (optional)'}`, param: 'reason', option: '--reason', isRequired: reason === 'required', maxlength: 1024 });
 
-/** Returns the command line of an action. @param {Action} action @param {string} id @param {Field[]} [fields] @param {Field[]} [others] @param {import('./form.js').Given} [given] */
+/** Returns the command line of an action. @param {Action} action @param {string} id @param {Field[]} [fields] @param {Field[]} [others] @param {Given} [given] */
 export function commandLine(action, id, fields = action.fields ?? [], others = [reasonOf(action)], given = {}) {
   const needed = isEmpty(fields, given) ? fields.slice(0, 1).map((field) => ({ ...field, isRequired: true })) : fields;
   return commandOf(action.command(id), [...needed, ...others], given);
 }
 
-/** Keys of the likeliest actions on runs. @param {(name: string) => void} act @returns {import('../core/keys.js').Shortcut[]} */
+/** Keys of the likeliest actions on runs. @param {(name: string) => void} act @returns {Shortcut[]} */
 export const actionKeys = (act) => [['a', 'approve'], ['p', 'pause'], ['u', 'resume'], ['R', 'retry']].map(([keys, name]) => ({ keys, text: ACTIONS[name].name, run: () => act(name) }));
 
 /** The target of an action on the whole service. */
@@ -136,15 +124,13 @@ export const actionsFor = (subject, thing) =>
 export const findingsOf = ({ checks_changed: files, left_out: sentences }) =>
   [...(files ? [`Changes what checks it: ${files.join(', ')}`] : []), ...(sentences ?? [])];
 
-/** @param {{of: string[] | undefined}} props */
-export const Findings = ({ of: findings }) =>
+export const Findings = (/** @type {{of: string[] | undefined}} */ { of: findings }) =>
   html`${(findings ?? []).map((each, index) => html`<p key=${each} class=${index === 0 && each.startsWith('Changes what checks it') ? 'tone-bad' : 'faint'}>${each}</p>`)}`;
 
 /**
  * The target of an action on a run: a decision names the question that the user saw. Rows of lists
  * have neither that nor the findings.
- * @param {any} run
- * @returns {Target}
+ * @param {any} run @returns {Target}
  */
 export function runTarget(run) {
   const asking = (run.stations ?? []).find((/** @type {any} */ each) => each.waiting_for === 'approval');
@@ -166,9 +152,7 @@ async function wholeTarget(target) {
 
 /**
  * The targets as the user decides about them: null while what has to be known of a decision isn't read.
- * @param {Action} action
- * @param {Target[]} targets
- * @returns {Target[] | null}
+ * @param {Action} action @param {Target[]} targets @returns {Target[] | null}
  */
 function useWholeTargets(action, targets) {
   const isKnown = !action.params?.decision || targets.every(({ findings }) => findings);
@@ -180,9 +164,7 @@ function useWholeTargets(action, targets) {
       for (const each of targets) if (!isClosed) read.push(await wholeTarget(each));
       if (!isClosed) setWhole(read);
     })();
-    return () => {
-      isClosed = true;
-    };
+    return () => { isClosed = true; };
   }, []);
   return whole;
 }
@@ -202,11 +184,10 @@ function useOptions({ method, options = [] }, [{ id }, ...others]) {
   return choices.length > 1 ? [{ label: 'Strategy (optional)', param: 'strategy', option: '--strategy', choices, none: 'the first of the station' }, ...options] : options;
 }
 
-/** @param {{action: Action, targets: Target[]}} props */
-function ActionDialog({ action, targets: given }) {
+function ActionDialog(/** @type {{action: Action, targets: Target[]}} */ { action, targets: given }) {
   const whole = useWholeTargets(action, given);
   const targets = whole ?? given;
-  const [filled, setFilled] = useState(/** @type {import('./form.js').Given} */ ({}));
+  const [filled, setFilled] = useState(/** @type {Given} */ ({}));
   const own = targets.length === 1 ? targets[0].params : undefined;
   // A number begins with that of the only target.
   const fields = (action.fields ?? []).map((field) => ({ value: own && field.param in own ? String(own[field.param]) : '', ...field }));
@@ -280,3 +261,7 @@ export function MethodButton({ method, params, title = '', run, children, ...att
 /** @param {{actions: Action[], targets: Target[], small?: boolean}} props */
 export const ActionButtons = ({ actions, targets, small }) => html`<span class="actions">${actions.map((action) => html`<${MethodButton} key=${action.name} class="${small ? 'small' : ''} tone-${action.tone ?? 'busy'}"
   method=${action.method} params=${action.params} title=${action.says} run=${() => confirmAction(action, targets)}>${action.name}<//>`)}</span>`;
+
+/** A button that begins a tick of a loop without waiting for its time. */
+export const TickButton = (/** @type {{loop: string, onEnd: (error: any) => void}} */ { loop, onEnd }) => html`<${MethodButton} class="small" method="loop.trigger"
+  run=${() => call('loop.trigger', { loop, reason: 'asked for in the console' }).then(() => onEnd(null), onEnd)}>Tick now<//>`;

@@ -20,8 +20,7 @@ function styled(style, codes) {
 
 /** Returns the pieces of one line. @param {string} line */
 export function ansiPieces(line) {
-  /** @type {{text: string, colour: string, bold: boolean}[]} */
-  const pieces = [];
+  const pieces = /** @type {{text: string, colour: string, bold: boolean}[]} */ ([]);
   let style = { colour: '', bold: false };
   let from = 0;
   const add = (/** @type {string} */ text) => {
@@ -37,8 +36,10 @@ export function ansiPieces(line) {
   return pieces;
 }
 
-/** @param {{line: string}} props */
-export function AnsiLine({ line }) {
+/** Returns the text of one line, without colours. @param {string} line */
+export const plainLine = (line) => ansiPieces(line).map(({ text }) => text).join('');
+
+export function AnsiLine(/** @type {{line: string}} */ { line }) {
   return html`${ansiPieces(line.replace(/\r$/, '')).map(({ text, colour, bold }) =>
     colour || bold ? html`<span class="${colour ? `ansi-${colour}` : ''} ${bold ? 'ansi-bold' : ''}">${text}</span>` : text)}`;
 }

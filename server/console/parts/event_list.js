@@ -1,12 +1,15 @@
 /** Events of the log, each with its data and what it changed when it is opened. */
 import { html, useEffect, useRef, useState } from '../vendor/htm-preact.js';
-import { clockText } from '../core/time_text.js';
+import { tailOf } from '../core/figures.js';
+import { has } from '../core/identity.js';
 import { moment } from '../core/past.js';
+import { usePresentQuery } from '../core/query.js';
 import { hrefOf } from '../core/route.js';
 import { wholeEvent } from '../core/rpc.js';
-import { Fields, hasFields } from './fields.js';
+import { clockText } from '../core/time_text.js';
 import { Later } from './later.js';
-import { Asking, Problem } from './notice.js';
+import { Answer, Asking, Problem } from './notice.js';
+import { Rows } from './rows.js';
 import { EventLink } from './status.js';
 
 const ROW_PX = 26;
@@ -15,30 +18,42 @@ const AT_FIRST_MIN = 60;
 /** As many as fill a window; the others are made when somebody scrolls down to them. */
 const atFirst = () => Math.max(AT_FIRST_MIN, Math.ceil(innerHeight / ROW_PX));
 
+/** Returns what a stream is about. @param {string} stream */
+export function partsOf(stream) {
+  const [noun, ...rest] = stream.split('/');
+  return { noun, id: rest.join('/'), hasPage: noun === 'run' || noun === 'card' };
+}
+
 /** The stream's page where it has one. @param {{stream: string}} props */
 function Stream({ stream }) {
-  const [kind, ...rest] = stream.split('/');
-  const id = rest.join('/');
-  if (kind === 'run' || kind === 'card') return html`<a class="cut" href=${hrefOf(kind, { id })}>${kind} <span class="id">${id.slice(-8)}</span></a>`;
+  const { noun: kind, id, hasPage } = partsOf(stream);
+  if (hasPage) return html`<a class="cut" href=${hrefOf(kind, { id })}>${kind} <span class="id">${tailOf(id)}</span></a>`;
   return html`<a class="cut" href=${hrefOf('events', { stream })}>${stream}</a>`;
 }
 
-/** @param {{event: any}} props */
-function EventData({ event }) {
+function EventData(/** @type {{event: any}} */ { event }) {
   const [data, setData] = useState(event.data);
   const [error, setError] = useState(/** @type {any} */ (null));
-  useEffect(() => {
-    wholeEvent(event).then((whole) => setData(whole.data), setError);
-  }, [event.position]);
+  useEffect(() => { wholeEvent(event).then((whole) => setData(whole.data), setError); }, [event.position]);
   if (error || data === undefined) return error ? html`<${Problem} error=${error} />` : html`<${Asking} />`;
   return html`<pre tabindex="0" aria-label="Data of event ${event.position}">${JSON.stringify(data, null, 2)}</pre>`;
 }
 
-/** @param {{event: any}} props */
-function EventItem({ event }) {
+/** Returns whether the service compares what a stream is about: a plan is part of its run. @param {string} stream */
+export const hasFields = (stream) => has('state.diff') && !stream.startsWith('plan/');
+
+/** What changed of one thing between two moments: its fields, before and after. */
+export function Fields(/** @type {{stream: string, from: number, to: number}} */ { stream, from, to }) {
+  const answer = usePresentQuery('state.diff', { stream, from: String(from), to: String(to) });
+  return html`<${Answer} answer=${answer}>${({ change, fields }) => (change === null ? html`<p class="faint">Nothing that is remembered of it.</p>`
+    : html`<${Rows} label="Fields of ${stream}, from #${from} to #${to}" heads=${['field', 'before', 'after']}><tbody>${fields.map((/** @type {any} */ each) => html`<tr key=${each.field}>
+        <th scope="row">${each.field}</th><td class="changed">${each.from ?? ''}</td><td class="changed">${each.to ?? ''}</td></tr>`)}</tbody><//>`)}<//>`;
+}
+
+function EventItem(/** @type {{event: any}} */ { event }) {
   const [isOpen, setOpen] = useState(false);
   return html`<li><div class="event">
-      <button class="quiet id" aria-expanded=${isOpen ? 'true' : 'false'} onClick=${() => setOpen(!isOpen)}>#${event.position}</button>
+      <button class="quiet id" aria-expanded=${isOpen} onClick=${() => setOpen(!isOpen)}>#${event.position}</button>
       <time>${clockText(event.recorded_at)}</time> <b class="cut">${event.type}</b>
       <${Stream} stream=${event.stream} /> <a class="faint cut" href=${hrefOf('events', { actor: event.actor })}>${event.actor}</a>
       <span class="faint">${event.cause ? html`after <${EventLink} position=${event.cause} />` : ''}</span></div>
@@ -47,16 +62,12 @@ function EventItem({ event }) {
         <${Fields} stream=${event.stream} from=${event.position - 1} to=${event.position} /></section>`}`}</li>`;
 }
 
-/**
- * What was made of an event, for it never changes: of a list that grows, only what is new is rendered.
- * @type {WeakMap<any, any>}
- */
+/** What was made of an event, for it never changes: of a list that grows, only what is new is rendered. @type {WeakMap<any, any>} */
 let items = new WeakMap();
 /** The day and the moment on screen, which the times and the links in the items depend on. */
 let itemsOf = '';
 
-/** @param {{events: any[]}} props */
-export function EventList({ events }) {
+export function EventList(/** @type {{events: any[]}} */ { events }) {
   const present = `${new Date().toDateString()} ${moment.peek()}`;
   if (present !== itemsOf) items = new WeakMap();
   itemsOf = present;

@@ -27,9 +27,7 @@ function refocus() {
 
 /** Begins to look after the focus; called once. */
 export function keepFocus() {
-  document.addEventListener('focusin', ({ target }) => {
-    path = around(/** @type {Element} */ (target));
-  });
+  document.addEventListener('focusin', ({ target }) => { path = around(/** @type {Element} */ (target)); });
   // The user left it: it is still there once all of this moment has happened.
   document.addEventListener('focusout', () => queueMicrotask(() => {
     if (isLost() && path[0].isConnected) path = [];

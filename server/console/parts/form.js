@@ -5,14 +5,6 @@ import { commandId } from '../core/rpc.js';
 import { closeDialog } from './dialog.js';
 import { Command, Problem } from './notice.js';
 
-/**
- * @typedef {{label: string, param: string, option?: string, word?: string, value?: string, of?: (text: string) => any, isRequired?: boolean,
- *   tag?: 'input' | 'textarea', choices?: string[], none?: string, [attribute: string]: any}} Field what the user gives for a param:
- *   `option` is that of the command line, empty for an argument without a name; and `word` what stands there while nothing is given; `value` is what it begins with, `of` makes the
- *   param of the text, and `none` stands for no choice. Others are attributes of the element
- * @typedef {Record<string, string>} Given texts by param
- */
-
 const textOf = (/** @type {Field} */ { param, value = '' }, /** @type {Given} */ given) => given[param] ?? value;
 
 /** Whether nothing was given for any of the fields. @param {Field[]} fields @param {Given} given */

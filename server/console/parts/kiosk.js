@@ -11,8 +11,7 @@ import { PauseNotice } from './pause_notice.js';
 const NIGHT_ENDS = 7;
 const NIGHT_BEGINS = 21;
 
-/** @param {{children: any}} props */
-export function Kiosk({ children }) {
+export function Kiosk(/** @type {{children: any}} */ { children }) {
   const { state, since } = useSignal(connection);
   const present = useSignal(now);
   const hour = new Date(present).getHours();

@@ -8,8 +8,7 @@ export const firstPageIsThere = () => resolve();
 
 /**
  * @param {{load: () => Promise<(props: any) => any>, isAfterPage?: boolean, meanwhile?: any, [prop: string]: any}} props
- * `isAfterPage`: it is beside the page, whose modules come first. All but these and what stands there `meanwhile` are
- * the part's
+ * `isAfterPage`: it is beside the page, whose modules come first. All but these and what stands there `meanwhile` are the part's
  */
 export function Later({ load, isAfterPage = false, meanwhile = null, ...props }) {
   const [shown, setShown] = useState(/** @type {{part: any}} */ ({ part: null }));

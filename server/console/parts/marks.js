@@ -13,8 +13,7 @@ const MARK_TONES = /** @type {Record<string, string>} */ ({ crash: 'bad', clock_
 
 /**
  * Returns the marks of a time; none while it isn't known. Those of the time before stay until these are there.
- * @param {string | undefined} from @param {string | undefined} to the present, if there is none
- * @returns {Marks}
+ * @param {string | undefined} from @param {string | undefined} to the present, if there is none @returns {Marks}
  */
 export function useMarks(from, to) {
   const { data } = useQuery(from && has('log.marks') ? 'log.marks' : null, { from, to, kinds: Object.keys(MARK_TONES).join(), backwards: true, limit: MARKS_MAX });
@@ -23,10 +22,7 @@ export function useMarks(from, to) {
   return kept.current;
 }
 
-/**
- * Returns the marks as a background, which costs a row nothing.
- * @param {Marks} marks @param {(ms: number) => number} placeOf returns 0..1 for a time
- */
+/** Returns the marks as a background, which costs a row nothing. @param {Marks} marks @param {(ms: number) => number} placeOf returns 0..1 for a time */
 export const linesOf = ({ marks }, placeOf) => Object.keys(MARK_TONES).flatMap((kind) => marks.filter((mark) => mark.kind === kind)).map(({ kind, at }) =>
   `linear-gradient(var(--${MARK_TONES[kind]}) 0 0) ${percentText(placeOf(Date.parse(at)))} 0 / 2px 100% no-repeat`).join(', ') || 'none';
 

@@ -18,8 +18,7 @@ export function Command({ command }) {
     ${navigator.clipboard && html`<button class="quiet" onClick=${copy} aria-label="Copy ${command}">${shown}</button>`}</span>`;
 }
 
-/** @param {{commands?: string[]}} props */
-export function Commands({ commands = [] }) {
+export function Commands(/** @type {{commands?: string[]}} */ { commands = [] }) {
   if (commands.length === 0) return null;
   return html`<ul class="commands">${commands.map((command) => html`<li><${Command} command=${command} /></li>`)}</ul>`;
 }
@@ -32,9 +31,7 @@ export function Problem({ error }) {
 }
 
 /** Says that there is nothing, and what would fill it. @param {{text: string, command?: string}} props */
-export function Empty({ text, command }) {
-  return html`<div class="empty"><p>${text}</p>${command && html`<${Command} command=${command} />`}</div>`;
-}
+export const Empty = ({ text, command }) => html`<div class="empty"><p>${text}</p>${command && html`<${Command} command=${command} />`}</div>`;
 
 /** Stands where an answer will be. */
 export const Asking = () => html`<p class="loading" aria-busy="true">asking …</p>`;

@@ -1,6 +1,5 @@
 /**
- * Search and commands in one box. Each entry shows the command line that does the same, so that the
- * console teaches it.
+ * Search and commands in one box. Each entry shows the command line that does the same, so that the console teaches it.
  */
 import { html, useEffect, useState } from '../vendor/htm-preact.js';
 import { call } from '../core/rpc.js';
@@ -41,21 +40,13 @@ function fixedEntries() {
 
 /** @param {any} found @returns {Entry[]} */
 function foundEntries({ runs, cards, projects, locks }) {
+  const entryOf = (/** @type {string} */ text, /** @type {string} */ about, /** @type {string} */ command, /** @type {Parameters<typeof go>} */ ...page) =>
+    ({ text, about, command: `signalbox ${command}`, run: () => go(...page) });
   return [
-    ...runs.map((/** @type {any} */ run) => ({
-      text: run.goal, about: `run ${tailOf(run.run_id)} · ${run.status}`,
-      command: `signalbox run get ${run.run_id}`, run: () => go('run', { id: run.run_id }),
-    })),
-    ...cards.map((/** @type {any} */ card) => ({
-      text: card.title, about: `card · ${card.status}`,
-      command: `signalbox card get ${card.card_id}`, run: () => go('card', { id: card.card_id }),
-    })),
-    ...projects.map((/** @type {any} */ { name }) => ({
-      text: name, about: 'project', command: `signalbox project get ${shellWord(name)}`, run: () => go('projects', { name }),
-    })),
-    ...locks.map((/** @type {any} */ { key }) => ({
-      text: key, about: 'lock', command: `signalbox lock get ${shellWord(key)}`, run: () => go('events', { stream: `lock/${key}` }),
-    })),
+    ...runs.map((/** @type {any} */ { goal, run_id: id, status }) => entryOf(goal, `run ${tailOf(id)} · ${status}`, `run get ${id}`, 'run', { id })),
+    ...cards.map((/** @type {any} */ { title, card_id: id, status }) => entryOf(title, `card · ${status}`, `card get ${id}`, 'card', { id })),
+    ...projects.map((/** @type {any} */ { name }) => entryOf(name, 'project', `project get ${shellWord(name)}`, 'projects', { name })),
+    ...locks.map((/** @type {any} */ { key }) => entryOf(key, 'lock', `lock get ${shellWord(key)}`, 'events', { stream: `lock/${key}` })),
   ];
 }
 
@@ -112,9 +103,9 @@ function Palette() {
     <h2 id="dialog-title" class="unseen">Search or command</h2>
     <input type="text" autofocus placeholder="a page, a run, a card, a project, a lock, an action" value=${word} onKeyDown=${onKeyDown}
       aria-label="Search or command" role="combobox" aria-expanded="true" aria-controls="palette-list" aria-activedescendant="palette-${at}"
-      onInput=${(/** @type {any} */ event) => { setWord(event.target.value); setAt(0); }} />
+      onInput=${(event) => { setWord(event.target.value); setAt(0); }} />
     <ul id="palette-list" role="listbox" aria-label="Results">${entries.map((entry, index) => html`
-      <li id="palette-${index}" role="option" aria-selected=${index === at ? 'true' : 'false'} onClick=${() => choose(entry)}>
+      <li id="palette-${index}" role="option" aria-selected=${index === at} onClick=${() => choose(entry)}>
         <span class="cut">${entry.text}</span> <span class="faint">${entry.about}</span><code class="cut">${entry.command}</code></li>`)}</ul>
     ${entries.length === 0 && html`<p class="faint">Nothing matches. ${older.isWhole ? 'All goals of runs are searched' : 'Not all runs were looked at: the goals of the newest are searched'}, and of 500 runs, cards, projects and locks everything else.</p>`}
   </div>`;

@@ -1,12 +1,6 @@
 /** The pages, as the navigation, the keys and the search name them. */
 import { has } from '../core/identity.js';
 
-/**
- * @typedef {{page: string, key: string, name: string, mark: string, command: string, needs?: string}} Place
- * `key` follows `g`; `command` shows the same in a terminal; a service without the method `needs` has no
- * such page
- */
-
 /** @type {Place[]} */
 export const PLACES = [
   { page: 'inbox', key: 'i', name: 'Needs you', mark: '⚑', command: 'signalbox inbox', needs: 'attention.list' },

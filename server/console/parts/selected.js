@@ -1,10 +1,7 @@
 import { useLayoutEffect } from '../vendor/htm-preact.js';
 import { signal } from '../vendor/signals-core.js';
 
-/**
- * The run or card on screen, or the one that is selected in a list: the search offers its actions, and the bar
- * of the log its events.
- */
+/** The run or card on screen, or the one that is selected in a list: the search offers its actions, and the bar of the log its events. */
 export const selectedThing = signal(/** @type {{subject: 'run' | 'card', thing: any} | null} */ (null));
 
 /**
@@ -16,8 +13,6 @@ export function useSelected(subject, thing, of = thing) {
   // At once, not after the next picture: a key may come sooner.
   useLayoutEffect(() => {
     selectedThing.value = thing ? { subject, thing } : null;
-    return () => {
-      selectedThing.value = null;
-    };
+    return () => { selectedThing.value = null; };
   }, [subject, of]);
 }

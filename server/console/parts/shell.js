@@ -87,8 +87,7 @@ function useSignalOutside(/** @type {number} */ total) {
   }, [total]);
 }
 
-/** @param {{children: any}} props */
-export function Shell({ children }) {
+export function Shell(/** @type {{children: any}} */ { children }) {
   const { page } = useSignal(route);
   const who = useSignal(identity);
   const chosen = useSignal(theme);
@@ -107,9 +106,7 @@ export function Shell({ children }) {
     ...(has('run.list') ? [{ keys: '/', text: 'Search, or do something', run: openPalette }, { keys: '.', text: 'What can be done with what is selected', run: openPalette }] : []),
     { keys: '?', text: 'These keys', run: () => openDialog(Help) },
   ], []);
-  useEffect(() => {
-    firstPage.then(loadPalette).then(() => { isPaletteHere = true; }, () => {});
-  }, []);
+  useEffect(() => { firstPage.then(loadPalette).then(() => { isPaletteHere = true; }, () => {}); }, []);
   useEffect(() => {
     const onKey = (/** @type {KeyboardEvent} */ event) => {
       if (!(event.metaKey || event.ctrlKey) || event.key !== 'k' || !has('run.list')) return;

@@ -15,18 +15,14 @@ const MARKS = /** @type {Record<string, [string, string]>} */ ({
   canceled: ['⊘', 'idle'], skipped: ['⊘', 'idle'],
 });
 
-/** @param {{status: string, text?: string}} props */
-export function Status({ status, text }) {
+export function Status(/** @type {{status: string, text?: string}} */ { status, text }) {
   const [mark, tone] = MARKS[status] ?? ['•', 'idle'];
   return html`<span class="status tone-${tone}"><span aria-hidden="true">${mark}</span> ${text ?? wordsOf(status)}</span>`;
 }
 
 const toneOf = (/** @type {string} */ status) => (MARKS[status] ?? ['', 'idle'])[1];
 
-/**
- * The stations of a run as boxes, from a row of run.list: those before the present one are done.
- * @param {{run: any}} props
- */
+/** The stations of a run as boxes, from a row of run.list: those before the present one are done. @param {{run: any}} props */
 export function StationBoxes({ run }) {
   const { station_index: present, stations_total: total, status } = run;
   if (!total) return null;
@@ -64,17 +60,10 @@ export function Due({ time }) {
   return html`<time datetime=${time} title=${time}>${leftMs > 0 ? `in ${durationText(leftMs)}` : 'due'}</time>`;
 }
 
-/** @param {{id: string, text?: any}} props */
-export function RunLink({ id, text }) {
-  return html`<a class=${text ? '' : 'id'} href=${hrefOf('run', { id })}>${text ?? tailOf(id)}</a>`;
-}
-
-/** @param {{id: string, text?: any}} props */
-export function CardLink({ id, text }) {
-  return html`<a class=${text ? '' : 'id'} href=${hrefOf('card', { id })}>${text ?? tailOf(id)}</a>`;
-}
+/** Returns a link to a page about one thing. @param {string} page @returns {(props: {id: string, text?: any}) => any} */
+const linkTo = (page) => ({ id, text }) => html`<a class=${text ? '' : 'id'} href=${hrefOf(page, { id })}>${text ?? tailOf(id)}</a>`;
+export const RunLink = linkTo('run');
+export const CardLink = linkTo('card');
 
 /** A link to the event at a position. @param {{position: number, text?: string}} props */
-export function EventLink({ position, text }) {
-  return html`<a class="id" href=${hrefOf('events', { from: String(position) })}>${text ?? ''} #${position}</a>`;
-}
+export const EventLink = ({ position, text }) => html`<a class="id" href=${hrefOf('events', { from: String(position) })}>${text ?? ''} #${position}</a>`;

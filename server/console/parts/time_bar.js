@@ -6,13 +6,12 @@ import { html, useEffect, useMemo, useRef, useState } from '../vendor/htm-preact
 import { countText, percentText, wordsOf } from '../core/figures.js';
 import { useKeys } from '../core/keys.js';
 import { connection } from '../core/live.js';
-import { placeOfPosition, placeOfTime, positionOfPlace } from '../core/log_span.js';
-import { moment, momentTime, show } from '../core/past.js';
+import { moment, show } from '../core/past.js';
 import { usePresentQuery } from '../core/query.js';
 import { change, go, route } from '../core/route.js';
 import { call } from '../core/rpc.js';
-import { zoomed } from '../core/time_range.js';
-import { clockText } from '../core/time_text.js';
+import { placeOfPosition, placeOfTime, positionOfPlace, zoomed } from '../core/time_range.js';
+import { clockText, momentTime } from '../core/time_text.js';
 import { useSignal } from '../core/use_signal.js';
 import { selectedThing } from './selected.js';
 
@@ -53,7 +52,7 @@ function useMoment(/** @type {string | null} */ at) {
 /** Goes to the next mark of a kind, after the moment on screen or from the log's begin. */
 async function nextMark(/** @type {string} */ kinds) {
   const cursor = Number(moment.peek() ?? 0);
-  const { marks } = await call('log.marks', { kinds, limit: 1, ...(cursor ? { cursor } : {}) });
+  const { marks } = await call('log.marks', { kinds, limit: 1, cursor: cursor || undefined });
   if (marks.length) show(marks[0].position);
 }
 
@@ -66,7 +65,7 @@ async function findNextOfSelected(by, from) {
   if (!subject) return;
   const stream = `${subject}/${thing[`${subject}_id`]}`;
   for (let pages = 0, next = from; pages < PAGES_READ_MAX && (next === undefined || next >= 1); ++pages) {
-    const page = await call('events.read', { stream, from: next, limit: 1, ...(by < 0 ? { backwards: true } : {}) });
+    const page = await call('events.read', { stream, from: next, limit: 1, backwards: by < 0 || undefined });
     if (page.events.length) return show(page.events[0].position);
     if (!page.more) break;
     next = page.next_from;
@@ -77,15 +76,13 @@ async function findNextOfSelected(by, from) {
 /** As above; what can't be found isn't shown. @param {number} by @param {number} [from] */
 const nextOfSelected = (by, from) => findNextOfSelected(by, from).catch(() => {});
 
-/** @param {{log: import('../core/log_span.js').Histogram, marks: any[]}} props */
-function Marks({ log, marks }) {
+function Marks(/** @type {{log: Histogram, marks: any[]}} */ { log, marks }) {
   const shown = marks.filter(({ at }) => at >= log.from && at <= log.to);
   return html`${shown.map((mark) => html`<span key=${`${mark.kind} ${mark.position}`} class="bar-mark tone-${MARKS[mark.kind]?.[1] ?? 'idle'}"
     style=${{ left: percentText(placeOfTime(log, Date.parse(mark.at))) }} title="${wordsOf(mark.kind)} ${clockText(mark.at)} ${mark.text ?? ''}" aria-hidden="true">${MARKS[mark.kind]?.[0] ?? '·'}</span>`)}`;
 }
 
-/** @param {{log: import('../core/log_span.js').Histogram}} props */
-function Bars({ log }) {
+function Bars(/** @type {{log: Histogram}} */ { log }) {
   const most = Math.max(1, ...log.buckets.map(({ events }) => events));
   const width = log.bucket_ms / Math.max(1, Date.parse(log.to) - Date.parse(log.from));
   return html`${log.buckets.map(({ at, events, counts }) => {
@@ -97,10 +94,9 @@ function Bars({ log }) {
 }
 
 /**
- * A place on the bar that moves with the pointer and with keys: the moment on screen, and the other one where
- * two are compared.
- * @param {{log: import('../core/log_span.js').Histogram, track: {current: HTMLElement | null}, first: number, last: number, position: number,
- *   isToPresent: boolean, move: (position: number | null) => void}} props `isToPresent`: the bar ends there; `move` gets null for the present
+ * A place on the bar that moves with the pointer and with keys: the moment on screen, and the other one where two are compared.
+ * @param {{log: Histogram, track: {current: HTMLElement | null}, first: number, last: number, position: number, isToPresent:
+ *   boolean, move: (position: number | null) => void}} props `isToPresent`: the bar ends there; `move` gets null for the present
  */
 function handlersOf({ log, track, first, last, position, isToPresent, move }) {
   const step = (/** @type {number} */ by) => move(position + by >= last ? null : Math.max(first, position + by));
@@ -142,7 +138,8 @@ export function TimeBar() {
   const { position: newest } = useSignal(connection);
   const track = useRef(/** @type {HTMLElement | null} */ (null));
   const [range, setRange] = useState(/** @type {{from: number, to: number | null} | null} */ (null));
-  const { data: asked, refresh } = usePresentQuery('events.histogram', { buckets: BUCKETS, ...(range ? { from: new Date(range.from).toISOString() } : {}), ...(range?.to ? { to: new Date(range.to).toISOString() } : {}) });
+  const timeOf = (/** @type {number | null | undefined} */ ms) => (ms ? new Date(ms).toISOString() : undefined);
+  const { data: asked, refresh } = usePresentQuery('events.histogram', { buckets: BUCKETS, from: timeOf(range?.from), to: timeOf(range?.to) });
   // The bar stays until its other part is there, and its ends are those of the whole log.
   const kept = useRef({ log: /** @type {any} */ (undefined), begin: 0, first: 1, last: 1 });
   if (asked) kept.current.log = asked;
@@ -165,8 +162,8 @@ export function TimeBar() {
   const isToPresent = !range?.to;
   const handlers = log && handlersOf({ log, track, first, last, position, isToPresent, move: show });
   const zoom = (/** @type {number} */ by) => log && setRange(zoomed({ from: Date.parse(log.from), to: Date.parse(log.to) }, by, time ?? (isToPresent ? null : Date.parse(log.to)), { from: kept.current.begin, to: Date.now() }));
-  // What a retention dropped has no length here: its archive has it. Nobody sees its place where the bar begins later.
-  const isCut = first > 1 && (!range || range.from <= kept.current.begin);
+  // What a retention dropped has no length here: its archive has it. It isn't next to a part of the bar that begins later.
+  const isPart = log && Date.parse(log.from) > kept.current.begin;
   const archive = marked?.marks.find((/** @type {any} */ { kind }) => kind === 'retention')?.text;
   const dropped = `Before #${countText(first)}: dropped by a retention${archive ? `, archived in ${archive}` : ''}`;
   const other = page === 'compare' && Number(params.vs) > 0 ? Math.min(last, Number(params.vs)) : null;
@@ -186,7 +183,7 @@ export function TimeBar() {
   ], [position, last, first, log, time, at]);
   if (!log || !handlers) return html`<footer class="time-bar"></footer>`;
 
-  const text = at === null ? 'live' : `${time ? `${clockText(new Date(time).toISOString())}, ` : ''}#${countText(position)}`;
+  const text = at === null ? 'live' : `${time ? `${clockText(time)}, ` : ''}#${countText(position)}`;
   const { step, ...byHand } = handlers;
   const place = at === null ? 1 : placeOfPosition(log, position);
   const isOnBar = at === null ? isToPresent : !range || time === null || (time >= Date.parse(log.from) && time <= Date.parse(log.to));
@@ -194,7 +191,7 @@ export function TimeBar() {
   const { step: _, ...otherByHand } = handlersOf({ log, track, first, last, position: other ?? last, isToPresent, move: (to) => change({ vs: String(to ?? last) }) });
   return html`<footer class="time-bar ${at === null ? '' : 'past'}">
     <time>${clockText(log.from)}</time>
-    ${isCut && html`<button class="bar-dropped" title=${dropped} aria-label=${dropped} onClick=${() => show(first - 1)}></button>`}
+    ${first > 1 && html`<button class="bar-dropped ${isPart ? 'apart' : ''}" title=${dropped} aria-label=${dropped} onClick=${() => show(first - 1)}></button>`}
     <div class="bar-whole"><div class="bar-track" ref=${track} role="slider" tabindex="0" aria-label="Moment on screen" aria-valuemin=${first} aria-valuemax=${last} aria-valuenow=${position} aria-valuetext=${text} ...${byHand}>
       ${drawn}
       ${other !== null && html`<i class="bar-between" style=${{ left: percentText(Math.min(place, otherPlace)), width: percentText(Math.abs(place - otherPlace)) }}></i>`}

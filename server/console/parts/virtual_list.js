@@ -9,8 +9,7 @@ const STEP_ROWS = 6;
 /**
  * Returns a key for each row of the window. A row that was there before has its own again, and one that comes
  * takes that of one that has left: its elements are changed, which is cheaper than making new ones.
- * @param {Map<any, number>} places of the rows that were there; those of these rows afterwards
- * @param {any[]} keys of the rows, none twice
+ * @param {Map<any, number>} places of the rows that were there; those of these rows afterwards @param {any[]} keys of the rows, none twice
  */
 function takePlaces(places, keys) {
   const staying = new Set(keys);

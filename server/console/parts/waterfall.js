@@ -20,14 +20,11 @@ const FOLDED = 0.07;
 
 /**
  * Returns a function from a time to 0..1 across the picture, the one back, and the gaps that it folds.
- * @param {Span[]} busy spans in which something happens
- * @param {number} begin
- * @param {number} end
+ * @param {Span[]} busy spans in which something happens @param {number} begin @param {number} end
  */
 export function foldedScale(busy, begin, end) {
   const whole = Math.max(1, end - begin);
-  /** @type {Span[]} */
-  const gaps = [];
+  const gaps = /** @type {Span[]} */ ([]);
   let reached = begin;
   for (const { from, to } of busy.toSorted((a, b) => a.from - b.from)) {
     if (from - reached > FOLD_MIN * whole) gaps.push({ from: reached, to: from });
@@ -125,7 +122,7 @@ export function Waterfall({ trace, label = 'Attempts over time', hasParts = fals
     ${spans.map((span) => html`<${Bar} key=${span.span_id} span=${span} asOf=${asOf} shown=${shown} at=${at} gaps=${gaps} depth=${depthOf(span)} />`)}
     <div class="fall-row fall-axis"><span></span><span class="fall-track">
       <${Gaps} gaps=${gaps} at=${at} isNamed=${true} />
-      <time class="fall-begin">${clockText(textOf(shown.from))}</time></span>
-      <time class="fall-took">${clockText(textOf(shown.to))}</time></div>
+      <time class="fall-begin">${clockText(shown.from)}</time></span>
+      <time class="fall-took">${clockText(shown.to)}</time></div>
   <//></div>`;
 }

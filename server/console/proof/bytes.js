@@ -17,13 +17,9 @@ export function joined(...parts) {
 }
 
 /** @param {Uint8Array[]} parts */
-export async function sha256(...parts) {
-  return new Uint8Array(await crypto.subtle.digest('SHA-256', joined(...parts)));
-}
+export const sha256 = async (...parts) => new Uint8Array(await crypto.subtle.digest('SHA-256', joined(...parts)));
 
-export function base64Of(/** @type {Uint8Array} */ bytes) {
-  return btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(''));
-}
+export const base64Of = (/** @type {Uint8Array} */ bytes) => btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(''));
 
 /** Returns null unless the text is the one encoding of its bytes. */
 export function fromBase64(/** @type {string} */ text) {

@@ -12,10 +12,9 @@ const TEXTS = /** @type {Record<string, [string, (why?: string) => string]>} */ 
   missing: ['faint', (why) => `○ Not proven: ${why}.`],
 });
 
-/** @param {{event: any}} props */
-export function EventProof({ event }) {
+export function EventProof(/** @type {{event: any}} */ { event }) {
   const { verdict, size } = useSignal(proof);
-  const [found, setFound] = useState(/** @type {{verdict: string, why?: string} | null} */ (null));
+  const [found, setFound] = useState(/** @type {EventVerdict | null} */ (null));
   useEffect(() => {
     let isShown = true;
     // What was found wrong stays.
@@ -25,9 +24,7 @@ export function EventProof({ event }) {
         alarmAbout(event, now);
       });
     }
-    return () => {
-      isShown = false;
-    };
+    return () => { isShown = false; };
   }, [event.position, verdict, size]);
   if (!found) return null;
   const [tone, text] = TEXTS[found.verdict];

@@ -1,26 +1,15 @@
 /**
- * Whether the log is what was signed, and goes on from what this browser has seen before. The service
- * is asked for the newest signed checkpoint and for tiles; everything is computed here. `proven` is said
- * only if the signature is right, the tree's hashes lead to the signed root, and so to the root that was
- * kept at the visit before.
+ * Whether the log is what was signed, and goes on from what this browser has seen before. The service is asked for the newest
+ * signed checkpoint and for tiles; everything is computed here. `proven` is said only if the signature is right, the tree's
+ * hashes lead to the signed root, and so to the root that was kept at the visit before.
  */
 import { signal } from '../vendor/signals-core.js';
 import { base64Of, fromBase64, isEqual } from './bytes.js';
 import { differences, readHeader } from './record_header.js';
 import { auditTile, call } from '../core/rpc.js';
+import { keptJson } from '../core/session.js';
 import { readCheckpoint, readVerifier, signatureBy } from './signed_note.js';
 import { isIncluded, MissingTile, TileTree } from './tile_tree.js';
-
-/**
- * @typedef {'checking' | 'proven' | 'new' | 'unseen' | 'unsigned' | 'silent' | 'insecure' | 'unchecked'
- *   | 'missing' | 'forged' | 'tiles' | 'older' | 'fork' | 'mixed'} Verdict
- * @typedef {{key: string, size: number, root: string, at: number, first: number}} Kept what this browser knows
- *   of the log: the key, the newest tree that was proven with its time, and the time of the first visit
- * @typedef {{verdict: Verdict, size?: number, root?: string, key?: string, other?: string, note?: string,
- *   why?: string, kept?: Kept | null, checkedAt?: number, proven?: number, since?: number}} Proof
- *   `size` is that of the checkpoint; `other` a key that isn't the kept one; `proven` the position up to
- *   which it was proven before; `since` when the user has seen what is unchanged now
- */
 
 const KEY = 'signalbox.proof';
 /** What a signed checkpoint, or its lack, is refused with: not a reason to doubt the log. */
@@ -30,12 +19,9 @@ export const proof = signal(/** @type {Proof} */ ({ verdict: 'checking' }));
 
 /** @returns {Kept | null} */
 function readKept() {
-  try {
-    const kept = JSON.parse(localStorage.getItem(KEY) ?? 'null');
-    return kept && typeof kept.key === 'string' && fromBase64(kept.root) && Number.isSafeInteger(kept.size) ? kept : null;
-  } catch {
-    return null;
-  }
+  const kept = keptJson(KEY);
+  const isWhole = typeof kept?.key === 'string' && typeof kept.root === 'string' && fromBase64(kept.root) && Number.isSafeInteger(kept.size);
+  return isWhole ? kept : null;
 }
 
 const keep = (/** @type {Kept} */ kept) => localStorage.setItem(KEY, JSON.stringify(kept));
@@ -92,12 +78,9 @@ async function look() {
 }
 
 /** One look after the other, also of several tabs: each goes on from what the one before has kept. */
-async function lookInTurn() {
-  return navigator.locks ? navigator.locks.request(KEY, look) : look();
-}
+const lookInTurn = async () => navigator.locks ? navigator.locks.request(KEY, look) : look();
 
-/** @type {Promise<void> | null} */
-let looking = null;
+let looking = /** @type {Promise<void> | null} */ (null);
 /** An event that the service showed otherwise than it was recorded: that stays, whatever is found later. */
 let mixed = /** @type {Proof | null} */ (null);
 
@@ -113,9 +96,7 @@ export function check() {
     proof.value = error instanceof MissingTile
       ? { verdict: 'missing', why: error.message, proven, checkedAt, kept: readKept() }
       : { verdict: 'unchecked', why: error.message, proven, checkedAt, kept: readKept() };
-  }).finally(() => {
-    looking = null;
-  });
+  }).finally(() => { looking = null; });
   return looking;
 }
 
@@ -149,19 +130,16 @@ export function forgetProof() {
   return check();
 }
 
-/** @type {Promise<Map<string, number>> | null} */
-let numbers = null;
+let numbers = /** @type {Promise<Map<string, number>> | null} */ (null);
 
 /** The numbers of the types of events, by name. */
 function typeNumbers() {
   numbers ??= call('events.types').then(({ types }) => new Map(types.map((/** @type {any} */ each) => [each.type, each.number])));
-  numbers.catch(() => {
-    numbers = null;
-  });
+  numbers.catch(() => { numbers = null; });
   return /** @type {Promise<Map<string, number>>} */ (numbers);
 }
 
-/** Makes of a wrong event an alarm. @param {any} event @param {{verdict: string, why?: string}} found */
+/** Makes of a wrong event an alarm. @param {any} event @param {EventVerdict} found */
 export function alarmAbout(event, found) {
   if (found.verdict !== 'mixed' && found.verdict !== 'tiles') return;
   const why = found.verdict === 'mixed' ? `has another ${found.why}` : 'isn’t in the tree that was signed';
@@ -169,11 +147,7 @@ export function alarmAbout(event, found) {
   proof.value = mixed;
 }
 
-/**
- * Proves that the header of an event on screen is in the proven log. What its data is isn't in the
- * header. @param {any} event
- * @returns {Promise<{verdict: 'proven' | 'tiles' | 'mixed' | 'later' | 'missing', why?: string}>}
- */
+/** Proves that the header of an event on screen is in the proven log; its data isn't in that. @param {any} event @returns {Promise<EventVerdict>} */
 export async function proveEvent(event) {
   const { verdict, size = 0, root = '' } = proof.peek();
   if (verdict !== 'proven' && verdict !== 'new') return { verdict: 'missing', why: 'the log isn’t proven' };

@@ -32,9 +32,7 @@ export function ProofBadge() {
   const words = WORDS[found.verdict];
   const sentence = words.sentence(found);
   const isForged = isAlarm(found.verdict);
-  useEffect(() => {
-    document.documentElement.classList.toggle('forged', isForged);
-  }, [isForged]);
+  useEffect(() => { document.documentElement.classList.toggle('forged', isForged); }, [isForged]);
   if (!isWanted) return null;
   return html`<a class="proof-badge ${words.tone}" href=${hrefOf('audit')} title=${sentence}>${words.mark} <span>${words.short(found)}</span></a>
     ${isForged && html`<p class="forgery" role="alert"><b>${words.mark} This log can’t be trusted.</b> ${sentence} <a href=${hrefOf('audit')}>What to do</a></p>`}`;

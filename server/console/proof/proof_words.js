@@ -2,12 +2,10 @@
 import { countText } from '../core/figures.js';
 import { clockText } from '../core/time_text.js';
 
-/** @typedef {import('./proof.js').Proof} Proof */
-
 /** Returns `on Fri 5 Jun 18:02:11`, or `at 18:02:11` of today. */
 function when(/** @type {number | undefined} */ at) {
   if (!at) return 'earlier';
-  const text = clockText(new Date(at).toISOString());
+  const text = clockText(at);
   return `${text.includes(' ') ? 'on' : 'at'} ${text}`;
 }
 const place = (/** @type {number | undefined} */ position) => `#${countText(position ?? 0)}`;
@@ -15,7 +13,7 @@ const place = (/** @type {number | undefined} */ position) => `#${countText(posi
 /**
  * @typedef {{mark: string, tone: string, short: (proof: Proof) => string, sentence: (proof: Proof) => string,
  *   todo?: string, commands?: string[]}} Words
- * @type {Record<import('./proof.js').Verdict, Words>}
+ * @type {Record<Verdict, Words>}
  */
 export const WORDS = {
   checking: { mark: '…', tone: 'faint', short: () => 'checking', sentence: () => 'The signed checkpoint is being checked.' },

@@ -10,11 +10,7 @@ const DIGEST_BYTES = 32;
 
 const uuidOf = (/** @type {Uint8Array} */ bytes) => hexOf(bytes).replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
 
-/**
- * Returns null for an entry that isn't of this format.
- * @param {Uint8Array} entry the header, then the digest of the payload
- * @returns {Header | null}
- */
+/** Returns null for an entry that isn't of this format. @param {Uint8Array} entry the header, then the digest of the payload @returns {Header | null} */
 export function readHeader(entry) {
   const end = entry.length - DIGEST_BYTES;
   const view = new DataView(entry.buffer, entry.byteOffset, entry.length);
@@ -62,9 +58,7 @@ function nsOf(time) {
 
 /**
  * Returns the names of what an event on screen has otherwise than its record.
- * @param {Header} header
- * @param {any} event as `events.read` has it
- * @param {number | undefined} number of its type
+ * @param {Header} header @param {any} event as `events.read` has it @param {number | undefined} number of its type
  */
 export function differences(header, event, number) {
   const pairs = /** @type {[string, any, any][]} */ ([

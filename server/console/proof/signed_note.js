@@ -2,22 +2,12 @@
 import { hexOf } from '../core/figures.js';
 import { fromBase64, isEqual, joined, sha256, utf8 } from './bytes.js';
 
-/**
- * @typedef {{text: string, name: string, id: Uint8Array, key: CryptoKey}} Verifier
- * @typedef {{text: string, origin: string, size: number, root: Uint8Array,
- *   signatures: {name: string, id: Uint8Array, bytes: Uint8Array<ArrayBuffer>}[]}} Checkpoint
- */
-
 const ED25519 = 1;
 const KEY_BYTES = 33;
 const ID_BYTES = 4;
 const SIGNATURE_BYTES = 64;
 
-/**
- * Parses `NAME+ID+KEY`. Returns null unless it is an Ed25519 key with the id that belongs to it.
- * @param {string} text
- * @returns {Promise<Verifier | null>}
- */
+/** Parses `NAME+ID+KEY`. Returns null unless it is an Ed25519 key with the id that belongs to it. @param {string} text @returns {Promise<Verifier | null>} */
 export async function readVerifier(text) {
   const [, name, hex, base64] = /^([^\s+]+)\+([0-9a-f]{8})\+(\S+)$/.exec(text.trim()) ?? [];
   const bytes = base64 ? fromBase64(base64) : null;
@@ -49,8 +39,7 @@ export function readCheckpoint(note) {
 /**
  * Returns `signed` if the key signed the checkpoint, `forged` if a signature with the key's name and id
  * isn't its own, `other` if there is none.
- * @param {Checkpoint} checkpoint @param {Verifier} verifier
- * @returns {Promise<'signed' | 'forged' | 'other'>}
+ * @param {Checkpoint} checkpoint @param {Verifier} verifier @returns {Promise<'signed' | 'forged' | 'other'>}
  */
 export async function signatureBy(checkpoint, verifier) {
   const own = checkpoint.signatures.filter(({ name, id }) => name === verifier.name && isEqual(id, verifier.id));

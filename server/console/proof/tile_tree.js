@@ -1,7 +1,6 @@
 /**
- * The Merkle tree of the log (RFC 6962), computed in the browser from the tiles that the service reads
- * out (c2sp.org/tlog-tiles). Nothing of a tile is believed: what is computed from it is compared with a
- * root that was signed, or that this browser has kept.
+ * The Merkle tree of the log (RFC 6962), computed in the browser from the tiles that the service reads out (c2sp.org/tlog-tiles).
+ * Nothing of a tile is believed: what is computed from it is compared with a root that was signed, or that this browser has kept.
  */
 import { isEqual, sha256 } from './bytes.js';
 
@@ -34,22 +33,18 @@ export function tilePath(level, number, width) {
 }
 
 /** The largest power of two below `size`. */
-function splitOf(/** @type {number} */ size) {
+export function splitOf(/** @type {number} */ size) {
   let half = 1;
   while (half * 2 < size) half *= 2;
   return half;
 }
 
 export class TileTree {
-  /**
-   * @param {number} size leaves
-   * @param {(path: string) => Promise<Uint8Array>} readTile throws MissingTile
-   */
+  /** @param {number} size leaves @param {(path: string) => Promise<Uint8Array>} readTile throws MissingTile */
   constructor(size, readTile) {
     this.size = size;
     this.readTile = readTile;
-    /** @type {Map<string, Promise<Uint8Array>>} */
-    this.tiles = new Map();
+    this.tiles = /** @type {Map<string, Promise<Uint8Array>>} */ (new Map());
   }
 
   /** Returns the bytes of a tile in the width that it has in this tree. @param {number | 'entries'} level @param {number} number */
@@ -84,12 +79,9 @@ export class TileTree {
   }
 
   /**
-   * Returns the hash of the leaves begin … end - 1, from hashes of whole subtrees of which none is cut
-   * by `isCut`.
-   * @param {number} begin @param {number} end
-   * @param {(begin: number, end: number) => boolean} isCut
-   * @param {(index: number) => Uint8Array | null} known a leaf that isn't taken from a tile
-   * @returns {Promise<Uint8Array>}
+   * Returns the hash of the leaves begin … end - 1, from hashes of whole subtrees of which none is cut by `isCut`.
+   * @param {number} begin @param {number} end @param {(begin: number, end: number) => boolean} isCut
+   * @param {(index: number) => Uint8Array | null} known a leaf that isn't taken from a tile @returns {Promise<Uint8Array>}
    */
   async hash(begin, end, isCut = () => false, known = () => null) {
     const size = end - begin;
@@ -132,6 +124,4 @@ export class TileTree {
 }
 
 /** Returns whether an entry is the leaf at `index` of the tree whose root is `root`. @param {TileTree} tree @param {number} index @param {Uint8Array} entry @param {Uint8Array} root */
-export async function isIncluded(tree, index, entry, root) {
-  return isEqual(await tree.rootWith(index, await leafOf(entry)), root);
-}
+export const isIncluded = async (tree, index, entry, root) => isEqual(await tree.rootWith(index, await leafOf(entry)), root);

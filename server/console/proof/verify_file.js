@@ -7,9 +7,7 @@ import { proof } from './proof.js';
 import { readHeader } from './record_header.js';
 import { auditTile } from '../core/rpc.js';
 import { readCheckpoint, readVerifier, signatureBy } from './signed_note.js';
-import { leafOf, TileTree } from './tile_tree.js';
-
-/** @typedef {import('./signed_note.js').Checkpoint} Checkpoint */
+import { leafOf, splitOf, TileTree } from './tile_tree.js';
 
 const PROOF_TITLE = 'c2sp.org/tlog-proof@v1\n';
 const SMALLEST_CAPSULE_LINES = 3;
@@ -26,11 +24,10 @@ async function rootOfProof(index, size, leaf, hashes) {
   const isRight = [];
   let [begin, end] = [0, size];
   while (end - begin > 1) {
-    let half = 1;
-    while (half * 2 < end - begin) half *= 2;
-    isRight.unshift(index < begin + half);
-    if (index < begin + half) end = begin + half;
-    else begin += half;
+    const middle = begin + splitOf(end - begin);
+    isRight.unshift(index < middle);
+    if (index < middle) end = middle;
+    else begin = middle;
   }
   require(index < size && isRight.length === hashes.length, 'the proof has a wrong length');
   let root = leaf;
@@ -49,8 +46,7 @@ async function signedCheckpoint(note, key) {
   return checkpoint;
 }
 
-/** @param {string} text */
-const hash = (text) => {
+const hash = (/** @type {string} */ text) => {
   const bytes = fromBase64(text);
   require(bytes, 'it isn’t of this format');
   return bytes;
@@ -131,8 +127,7 @@ async function signedManifest(note, key) {
 
 /**
  * Returns whether a file is what the key signed, and what that says.
- * @param {string} text @param {string} key a verifier key
- * @returns {Promise<{isGood: boolean, text: string}>}
+ * @param {string} text @param {string} key a verifier key @returns {Promise<{isGood: boolean, text: string}>}
  */
 export async function verifyFile(text, key) {
   try {

@@ -1,5 +1,7 @@
 export type VNode = any;
-export function html(strings: TemplateStringsArray, ...values: any[]): VNode;
+/** What a template takes: a function of it, such as a handler, may leave the types of its parameters out. */
+type Value = ((...args: any[]) => any) | object | string | number | boolean | null | undefined;
+export function html(strings: TemplateStringsArray, ...values: Value[]): VNode;
 export function h(type: any, props: any, ...children: any[]): VNode;
 export function render(tree: VNode, parent: Element): void;
 export class Component<P = any, S = any> {

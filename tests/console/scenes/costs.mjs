@@ -1,7 +1,6 @@
 // What a page doesn't ask for, so that ten of them cost a service little.
 import { EventStream } from '../../../server/console/core/event_stream.js';
-import { Freshness } from '../../../server/console/core/freshness.js';
-import { nextPause, PAUSE_MS_MAX, PAUSE_MS_MIN, waitMs } from '../../../server/console/core/pace.js';
+import { Freshness, nextPause, PAUSE_MS_MAX, PAUSE_MS_MIN, waitMs } from '../../../server/console/core/freshness.js';
 import { eventually } from '../service.mjs';
 import { check, hadNoComplaint } from '../stage.mjs';
 

@@ -148,6 +148,29 @@ export async function a_comparison_with_the_present_stays_readable(stage) {  // 
   hadNoComplaint(loaded);
 }
 
+/** The watchdog's ticks make a log longer than the shortest part of it that is shown. */
+const ZOOMED_MS = 5000;
+
+/** Also where the bar is zoomed to a part that begins later. What is between is kept, so the hatching doesn't touch the part. */
+async function isHatchedOfAPart(service, page, hatched) {
+  await page.keyboard.press('L');
+  await eventually(async () => {
+    const { from, to } = await service.call('events.histogram', { buckets: 1 });
+    return Date.parse(to) - Date.parse(from) > ZOOMED_MS;
+  }, 'a log that is long enough for a part of it');
+  const gapPx = async () => {
+    const [mark, track] = await Promise.all([hatched, page.locator('.bar-track')].map((each) => each.boundingBox()));
+    return track.x - mark.x - mark.width;
+  };
+  check(await gapPx() < 2, 'the hatching is away from the bar that begins behind it');
+  await page.getByRole('button', { name: 'Zoom into the bar' }).click();
+  await eventually(async () => await gapPx() > 8, 'a part of the bar, away from the hatching');
+  const [mark, begin] = await Promise.all([hatched, page.locator('.time-bar > time')].map((each) => each.boundingBox()));
+  check(begin.x > mark.x, 'the time at which the part begins is before the hatching');
+  await page.getByRole('button', { name: 'Zoom out of the bar' }).click();
+  await eventually(async () => await gapPx() < 2, 'the whole bar, beside the hatching');
+}
+
 /** What a retention has archived isn't shown: the page says where it is, the bar begins behind it, and the present is a key away. */
 export async function before_the_horizon(stage) {  // C1
   const { service } = stage;
@@ -185,6 +208,7 @@ export async function before_the_horizon(stage) {  // C1
   await stage.turn(page, '?page=board');
   await hatched.click();
   await alert.getByText(`${place}/archive`).first().waitFor();
+  await isHatchedOfAPart(service, page, hatched);
   await slider.focus();
   await page.keyboard.press('Home');
   await eventually(() => Number(new URL(page.url()).searchParams.get('at')) > horizon, 'the oldest moment that is kept');
