@@ -117,7 +117,7 @@ TEST_F(FormerDecisionsTest, LeaveNoFileOnceAllAreRecorded) {  // N3
 }
 
 TEST_F(FormerDecisionsTest, WhoseFileCannotBeRemovedSaySo) {  // G1, N3
-  std::filesystem::create_directory(file);                // which isn't empty
+  std::filesystem::create_directory(file);                    // which isn't empty
   write_text(file / "other", "");
   const auto kept = keep_former_decisions(file, {});
   ASSERT_FALSE(kept.has_value());
