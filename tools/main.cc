@@ -21,7 +21,7 @@ struct CommandFamily {
 };
 
 // In the order of --help.
-constexpr std::array<CommandFamily, 32> families = {{
+constexpr std::array<CommandFamily, 33> families = {{
     {"serve", {}, add_serve_command},          {"run", {}, add_run_commands},
     {"station", {}, add_station_commands},     {"plan", {}, add_plan_commands},
     {"step", {}, add_step_commands},           {"lock", {}, add_lock_commands},
@@ -37,7 +37,8 @@ constexpr std::array<CommandFamily, 32> families = {{
     {"server", "status", add_server_commands}, {"rpc", {}, add_rpc_command},
     {"replay", {}, add_replay_command},        {"diff", {}, add_diff_command},
     {"audit", {}, add_audit_commands},         {"bench", {}, add_bench_command},
-    {"cell", {}, add_cell_commands},           {{}, {}, add_completion_command},
+    {"backup", {}, add_backup_command},        {"cell", {}, add_cell_commands},
+    {{}, {}, add_completion_command},
 }};
 
 constexpr std::string_view version_option = "--version";

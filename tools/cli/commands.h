@@ -18,6 +18,7 @@ void add_project_commands(ToolCommand app, Invocation& invocation);
 void add_card_commands(ToolCommand app, Invocation& invocation);
 void add_board_command(ToolCommand app, Invocation& invocation);
 void add_runner_commands(ToolCommand app, Invocation& invocation);
+void add_backup_command(ToolCommand app, Invocation& invocation);
 void add_cell_commands(ToolCommand app, Invocation& invocation);
 void add_inbox_command(ToolCommand app, Invocation& invocation);
 // Adds `pause` and `resume`, of the whole service.

@@ -13,7 +13,7 @@
 #include "tools/cli/commands.h"
 #include "tools/cli/json_fields.h"
 #include "tools/cli/progress_line.h"
-#include "tools/commands/seed_directory.h"
+#include "tools/commands/copy_directory.h"
 
 namespace signalbox {
 namespace {
@@ -29,24 +29,17 @@ Called<std::string> cell_of(const std::filesystem::path& data) {
                                     "name that of one with --data"));
 }
 
-// The check of the copy reads it twice, and isn't counted.
-void show_copy(const std::function<void(const ProgressLine::Part&)>& show,
-               const LogCopyProgress& progress) {
-  if (progress.part == LogCopyProgress::Part::checking) return show({"checking the copy"});
-  show({"copying", progress.done, progress.of, progress.bytes});
-}
-
 Called<json::object> seed(const Invocation& invocation, const std::string& given) {
   const std::filesystem::path data = invocation.data_directory();
   const std::string target = TRY(absolute_path("DIR", given));
   const std::string cell = TRY(cell_of(data));
   const auto seen = TRY(called(read_seen(data, cell)));
-  SeedDirectory directory = TRY(SeedDirectory::begin(target, data));
+  CopyDirectory directory = TRY(CopyDirectory::begin(target, data, "signalbox cell seed"));
   LogCopy copy;
   {
     const auto show = progress_on_stderr();
     copy = TRY(called(copy_log(data, directory.path(), /*env=*/nullptr,
-                               [&show](const LogCopyProgress& done) { show_copy(show, done); })));
+                               [&show](const LogCopyProgress& done) { show(part_of(done)); })));
   }
   // Without the marks the new server could begin a cell of its own with this log, or go on without
   // one. A replica has nothing that the cell's log hasn't acknowledged.

@@ -1,4 +1,4 @@
-#include "tools/commands/seed_directory.h"
+#include "tools/commands/copy_directory.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -25,16 +25,16 @@ namespace fs = std::filesystem;
 constexpr const char* lock_name = "server.lock";
 
 // What an attempt leaves that was killed.
-constexpr std::array<std::string_view, 9> remains = {lock_name,  "log",        "loading",
-                                                     "anchor",   "anchor.tmp", "cell",
-                                                     "cell.tmp", "cell_seen",  "cell_seen.tmp"};
+constexpr std::array<std::string_view, 12> remains = {
+    lock_name,  "log",       "loading",       "anchor",    "anchor.tmp",     "cell",
+    "cell.tmp", "cell_seen", "cell_seen.tmp", "artifacts", "signalbox.toml", "signalbox.toml.tmp"};
 
 tl::unexpected<CallError> refused(const fs::path& path, const std::string& why) {
   return tl::unexpected(usage_error(path.string() + " " + why));
 }
 
 tl::unexpected<CallError> exists_already(const fs::path& target) {
-  return refused(target, "is there already: name a directory that the seed can make");
+  return refused(target, "is there already: name a directory that isn't there yet");
 }
 
 bool is_there(const fs::path& path) {
@@ -122,21 +122,27 @@ bool rename_to_new(const fs::path& from, const fs::path& to) {
 
 }  // namespace
 
-SeedDirectory::SeedDirectory(fs::path target, fs::path incomplete, DirectoryLock lock)
+ProgressLine::Part part_of(const LogCopyProgress& progress) {
+  if (progress.part == LogCopyProgress::Part::checking) return {"checking the copy"};
+  return {"copying", progress.done, progress.of, progress.bytes};
+}
+
+CopyDirectory::CopyDirectory(fs::path target, fs::path incomplete, DirectoryLock lock)
     : target_(std::move(target)), incomplete_(std::move(incomplete)), lock_(std::move(lock)) {}
 
-SeedDirectory::SeedDirectory(SeedDirectory&& other) noexcept
+CopyDirectory::CopyDirectory(CopyDirectory&& other) noexcept
     : target_(std::move(other.target_)),
       incomplete_(std::exchange(other.incomplete_, {})),
       lock_(std::move(other.lock_)) {}
 
-SeedDirectory::~SeedDirectory() {
+CopyDirectory::~CopyDirectory() {
   if (incomplete_.empty()) return;
   std::error_code ignored;
   fs::remove_all(incomplete_, ignored);
 }
 
-Called<SeedDirectory> SeedDirectory::begin(const fs::path& target, const fs::path& data) {
+Called<CopyDirectory> CopyDirectory::begin(const fs::path& target, const fs::path& data,
+                                           const std::string& command) {
   const fs::path place = TRY(resolved(target, data));
   if (is_there(place)) return exists_already(place);
   const fs::path incomplete = place.string() + ".incomplete";
@@ -146,13 +152,13 @@ Called<SeedDirectory> SeedDirectory::begin(const fs::path& target, const fs::pat
     }
     TRY(require_remains(incomplete));
   }
-  auto lock = TRY(called(DirectoryLock::take(incomplete / lock_name, "signalbox cell seed")));
-  SeedDirectory directory(place, incomplete, std::move(lock));
+  auto lock = TRY(called(DirectoryLock::take(incomplete / lock_name, command)));
+  CopyDirectory directory(place, incomplete, std::move(lock));
   TRY(remove_remains(incomplete));
   return directory;
 }
 
-Called<void> SeedDirectory::finish() {
+Called<void> CopyDirectory::finish() {
   TRY(called(sync_directory(incomplete_)));
   if (!rename_to_new(incomplete_, target_)) {
     if (errno == EEXIST) return exists_already(target_);

@@ -1,0 +1,172 @@
+// `signalbox backup`: copies what a server keeps for good, while it goes on.
+#include <functional>
+#include <memory>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "domain/try.h"
+#include "server/cell/cell_mark.h"
+#include "server/platform/directory_artifacts.h"
+#include "store/durable_file.h"
+#include "store/log_copy.h"
+#include "tools/cli/absolute_path.h"
+#include "tools/cli/call_error.h"
+#include "tools/cli/commands.h"
+#include "tools/cli/json_fields.h"
+#include "tools/cli/progress_line.h"
+#include "tools/commands/copy_directory.h"
+
+namespace signalbox {
+namespace {
+
+namespace fs = std::filesystem;
+namespace json = boost::json;
+
+using Show = std::function<void(const ProgressLine::Part&)>;
+
+constexpr const char* command_name = "signalbox backup";
+constexpr std::size_t settings_bytes_max = 1024 * 1024;
+// Where the artifacts are that a store of objects keeps (artifact_settings.h).
+constexpr const char* store_settings = "store.json";
+
+struct CopiedArtifacts {
+  std::uint64_t count = 0;
+  std::uint64_t bytes = 0;
+  std::vector<std::string> damaged;  // why; the copy hasn't these
+};
+
+Called<void> require_single_server(const fs::path& data) {
+  std::error_code failed;
+  if (!fs::is_directory(data / "log", failed)) {
+    return tl::unexpected(usage_error(data.string() +
+                                      " isn't the data directory of a server, or isn't this user's "
+                                      "to read: name one with --data"));
+  }
+  const auto cell = TRY(called(read_mark(data)));
+  if (!cell) return {};
+  return tl::unexpected(usage_error(
+      data.string() + " is of a server of the cell " + *cell +
+          ", whose log is in its database: back that up, or copy this server's log of it",
+      {"signalbox cell seed DIR --data " + for_the_shell(data.string())}));
+}
+
+// Copies a file as it is now, if it is there.
+Called<void> copy_small_file(const fs::path& from, const fs::path& to) {
+  auto content = read_file(from, settings_bytes_max);
+  if (!content && content.error().kind == StoreError::Kind::not_found) return {};
+  const std::string bytes = TRY(called(std::move(content)));
+  return called(replace_file(to, bytes));
+}
+
+// Adds a blob to the copy. Its digest is compared; one that was removed meanwhile is of a run whose
+// files a retention has removed.
+Called<void> copy_blob(const DirectoryArtifacts& from, DirectoryArtifacts& to, const KeptBlob& blob,
+                       CopiedArtifacts& copied) {
+  const auto content = from.get(blob.sha256);
+  if (!content) {
+    switch (content.error().kind) {
+      case StoreError::Kind::not_found:
+        return {};
+      case StoreError::Kind::damaged:
+        copied.damaged.push_back(content.error().message);
+        return {};
+      default:
+        return tl::unexpected(from_store_error(content.error()));
+    }
+  }
+  TRY(called(to.put_content(blob.sha256, *content)));
+  ++copied.count;
+  copied.bytes += content->size();
+  return {};
+}
+
+// After the log: a blob is stored before the event that names it, so the copy has all of the log's.
+Called<CopiedArtifacts> copy_artifacts(const fs::path& from, const fs::path& to, const Show& show) {
+  CopiedArtifacts copied;
+  std::error_code failed;
+  if (!fs::is_directory(from, failed)) return copied;
+  TRY(called(make_directories(to)));
+  TRY(copy_small_file(from / store_settings, to / store_settings));
+  const DirectoryArtifacts source(from);
+  DirectoryArtifacts target(to);
+  for (int first = 0; first <= 0xff; ++first) {
+    Called<void> done;
+    TRY(called(source.list(static_cast<std::uint8_t>(first), [&](const KeptBlob& blob) {
+      done = copy_blob(source, target, blob, copied);
+      show({"copying artifacts", copied.count, 0, copied.bytes});
+      return done.has_value();
+    })));
+    TRY(std::move(done));
+  }
+  return copied;
+}
+
+Called<json::object> back_up(const Invocation& invocation, const std::string& given) {
+  const fs::path data = invocation.data_directory();
+  const std::string target = TRY(absolute_path("DIR", given));
+  TRY(require_single_server(data));
+  CopyDirectory directory = TRY(CopyDirectory::begin(target, data, command_name));
+  LogCopy log;
+  CopiedArtifacts artifacts;
+  {
+    const Show show = progress_on_stderr();
+    log = TRY(called(copy_log(data, directory.path(), /*env=*/nullptr,
+                              [&show](const LogCopyProgress& done) { show(part_of(done)); })));
+    artifacts = TRY(copy_artifacts(data / "artifacts", directory.path() / "artifacts", show));
+  }
+  TRY(copy_small_file(data / "signalbox.toml", directory.path() / "signalbox.toml"));
+  TRY(directory.finish());
+  Sha256 sha256;
+  return json::object{
+      {"directory", target},
+      {"position", log.position()},
+      {"root", to_hex(merkle_root(log.frontier, sha256))},
+      {"bytes", log.bytes},
+      {"artifacts", artifacts.count},
+      {"artifact_bytes", artifacts.bytes},
+      {"damaged_artifacts", json::array(artifacts.damaged.begin(), artifacts.damaged.end())}};
+}
+
+std::string backup_view(const json::object& result, const Terminal&) {
+  std::string text = text_at(result, "directory") + " has the log up to " +
+                     std::to_string(number_at(result, "position")) + ", " +
+                     shown_size(number_at(result, "bytes")) + ", and " +
+                     std::to_string(number_at(result, "artifacts")) + " artifacts, " +
+                     shown_size(number_at(result, "artifact_bytes")) + "\nMerkle root " +
+                     text_at(result, "root") + "\n";
+  const json::array& damaged = array_at(result, "damaged_artifacts");
+  for (const json::value& each : damaged) {
+    text += "not in the copy: " + std::string(each.as_string()) + "\n";
+  }
+  return text +
+         "\nIt is a data directory: bring it to another machine, and try it there with\n"
+         "`signalbox replay --data DIR --verify`.\n";
+}
+
+}  // namespace
+
+void add_backup_command(ToolCommand app, Invocation& invocation) {
+  ToolCommand command =
+      app.add_subcommand("backup", "Copy the log and the artifacts of a server that goes on");
+  const auto target = std::make_shared<std::string>();
+  command.add_option("DIR", *target, "The directory to make; its parent must be there").required();
+  command.footer(
+      "Run it on the machine of the server, as the user of its service. DIR has the log\n"
+      "as it was at one moment, checked against its Merkle tree, every artifact that it\n"
+      "names, compared with its digest, and signalbox.toml; not jobs, workspaces and\n"
+      "keys. It appears when it is complete; until then it is DIR.incomplete. An artifact\n"
+      "that is damaged is left out and named, and the exit code is 78.\n\n"
+      "Examples:\n"
+      "  signalbox backup /var/backups/signalbox-$(date +%F) --data /var/lib/signalbox\n"
+      "  signalbox replay --data /var/backups/signalbox-2026-11-29 --verify");
+  command.action([target, &invocation] {
+    const auto result = back_up(invocation, *target);
+    const ExitCode code = answer(invocation, result, backup_view);
+    const bool is_whole = !result || array_at(*result, "damaged_artifacts").empty();
+    return is_whole ? code : ExitCode::damaged;
+  });
+}
+
+}  // namespace signalbox
