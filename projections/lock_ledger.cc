@@ -1,6 +1,7 @@
 #include "projections/lock_ledger.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <utility>
 
@@ -14,20 +15,28 @@ namespace {
 
 namespace keys = run_index_keys;
 
-// The holds that have ended are listed by the position of their end, the long ones apart: after a
-// span of time only these can have ended much later than it and yet have begun before its end. So
-// neither list is read further than need be, and no hold is missed.
 constexpr std::string_view held_list = "H";
-constexpr std::string_view short_list = "Es";
-constexpr std::string_view long_list = "El";
-constexpr std::int64_t short_hold_ns_max = 3600 * LogCalendar::second_ns;
+
+// The holds that have ended are listed by the position of their end, in lists for these durations
+// (ns) at most: a hold that has a part in a span of time ended at most its duration after it. So no
+// hold is missed, and few are read in vain, as a lock can't be held for long by many at a time.
+constexpr std::int64_t minute_ns = 60 * LogCalendar::second_ns;
+constexpr std::int64_t any_ns = std::numeric_limits<std::int64_t>::max();
+constexpr std::array<std::int64_t, 4> durations_ns = {minute_ns, 60 * minute_ns,
+                                                      24 * 60 * minute_ns, any_ns};
 // The calendar's intervals that are read to find the positions of a time, about.
 constexpr std::int64_t intervals_of_time = 32;
 
 std::string held_key(Token token) { return keys::numbered(std::string(held_list), token); }
 
-bool is_long(const LockHold& hold) {
-  return hold.ended_at_ns - hold.acquired_at_ns > short_hold_ns_max;
+std::string ended_list(std::size_t duration) {
+  return {'E', static_cast<char>('0' + static_cast<int>(duration))};
+}
+std::string list_of(const LockHold& hold) {
+  const std::int64_t lasted_ns = hold.ended_at_ns - hold.acquired_at_ns;
+  std::size_t duration = 0;
+  while (lasted_ns > durations_ns.at(duration)) ++duration;
+  return ended_list(duration);
 }
 
 // Reads the rows of some lists, up to a number of them, and keeps those of a span of time.
@@ -123,8 +132,7 @@ Stored<void> LockLedger::end(const Record& record, Token token, LockHoldStatus s
   }
   hold.status = status;
   hold.ended_at_ns = record.recorded_at_ns;
-  out.put(keys::numbered(std::string(is_long(hold) ? long_list : short_list), record.position),
-          encode_row(hold));
+  out.put(keys::numbered(list_of(hold), record.position), encode_row(hold));
   return {};
 }
 
@@ -140,15 +148,14 @@ Stored<bool> LockLedger::for_each(std::int64_t from_ns, std::int64_t until_ns,
   // again.
   TRY(search.read(held_list, {0, std::numeric_limits<Position>::max()}));
   const LogCalendar calendar(table_);
-  const std::int64_t short_until_ns = until_ns + short_hold_ns_max;
-  const std::int64_t width_ns =
-      LogCalendar::width_for((short_until_ns - from_ns) / intervals_of_time);
-  if (const auto range = TRY(calendar.positions(width_ns, from_ns, short_until_ns))) {
-    TRY(search.read(short_list, *range));
-  }
-  if (const auto range = TRY(calendar.positions(LogCalendar::widths_ns.back(), from_ns,
-                                                std::numeric_limits<std::int64_t>::max()))) {
-    TRY(search.read(long_list, *range));
+  for (std::size_t each = 0; each < durations_ns.size(); ++each) {
+    const bool is_last = durations_ns.at(each) == any_ns;
+    const std::int64_t ended_until_ns = is_last ? any_ns : until_ns + durations_ns.at(each);
+    const std::int64_t width_ns =
+        is_last ? LogCalendar::widths_ns.back()
+                : LogCalendar::width_for((ended_until_ns - from_ns) / intervals_of_time);
+    const auto range = TRY(calendar.positions(width_ns, from_ns, ended_until_ns));
+    if (range) TRY(search.read(ended_list(each), *range));
   }
   for (const auto& [token, hold] : search.holds()) visit(hold);
   return search.is_whole();

@@ -27,7 +27,7 @@
 //   C <level> <number>           the counts of an interval of the log calendar
 //   M <position>                 a mark of the log calendar
 //   H <token>                    who holds a lock
-//   E <s|l> <position>           who held a lock, by the position of the end, see lock_ledger.cc
+//   E <duration> <position>      who held a lock, by the position of the end, see lock_ledger.cc
 //   b                            the position of the HistoryDropped whose base the rows began with
 //
 // A base of dropped records has none of those with capital letters: they are of the remaining

@@ -14,8 +14,8 @@
 namespace signalbox {
 namespace {
 
-constexpr std::int64_t second_ns = LogCalendar::second_ns;
-constexpr std::int64_t hour_ns = 3600 * second_ns;
+constexpr std::int64_t one_second_ns = LogCalendar::second_ns;
+constexpr std::int64_t one_hour_ns = 3600 * one_second_ns;
 
 class LockLedgerTest : public ::testing::Test {
  protected:
@@ -57,56 +57,57 @@ class LockLedgerTest : public ::testing::Test {
 };
 
 TEST_F(LockLedgerTest, HasWhoHeldALockFromTheGrantToTheEnd) {  // L10
-  const Token first = acquired(1 * second_ns, "deploy", "ann");
-  released(5 * second_ns, "deploy", first);
-  const Token second = acquired(6 * second_ns, "deploy", "ann");
+  const Token first = acquired(1 * one_second_ns, "deploy", "ann");
+  released(5 * one_second_ns, "deploy", first);
+  const Token second = acquired(6 * one_second_ns, "deploy", "ann");
   apply();
   // Taken over by another.
-  happens(9 * second_ns, LockExpired{"deploy", "ann", second, ""});
-  const Token third = acquired(9 * second_ns, "deploy", "bob");
-  const Token other = acquired(10 * second_ns, "backup", "cron");
+  happens(9 * one_second_ns, LockExpired{"deploy", "ann", second, ""});
+  const Token third = acquired(9 * one_second_ns, "deploy", "bob");
+  const Token other = acquired(10 * one_second_ns, "backup", "cron");
   apply();
   const auto holds = holds_in(index.locks());
   using enum LockHoldStatus;
   ASSERT_EQ(holds.size(), 4U);
-  EXPECT_EQ(holds.at(first),
-            (LockHold{"deploy", "ann", first, LockHoldStatus::released, second_ns, 5 * second_ns}));
+  EXPECT_EQ(holds.at(first), (LockHold{"deploy", "ann", first, LockHoldStatus::released,
+                                       one_second_ns, 5 * one_second_ns}));
   EXPECT_EQ(holds.at(second),
-            (LockHold{"deploy", "ann", second, expired, 6 * second_ns, 9 * second_ns}));
+            (LockHold{"deploy", "ann", second, expired, 6 * one_second_ns, 9 * one_second_ns}));
   EXPECT_EQ(holds.at(third).owner, "bob");
   EXPECT_EQ(holds.at(third).status, held);
   EXPECT_EQ(holds.at(other).key, "backup");
-  EXPECT_EQ(tokens(7 * second_ns, 8 * second_ns), (Tokens{second}));
-  EXPECT_EQ(tokens(5 * second_ns, 6 * second_ns), (Tokens{first})) << "the end is exclusive";
+  EXPECT_EQ(tokens(7 * one_second_ns, 8 * one_second_ns), (Tokens{second}));
+  EXPECT_EQ(tokens(5 * one_second_ns, 6 * one_second_ns), (Tokens{first}))
+      << "the end is exclusive";
 }
 
 TEST_F(LockLedgerTest, RefreshesCostNothing) {  // L10
-  const Token token = acquired(1 * second_ns, "deploy", "ann");
+  const Token token = acquired(1 * one_second_ns, "deploy", "ann");
   apply();
   LockLedger ledger(table);
   ledger.begin();
   TableBatch rows;
-  happens(2 * second_ns, LockRefreshed{"deploy", "ann", token, 1000});
+  happens(2 * one_second_ns, LockRefreshed{"deploy", "ann", token, 1000});
   ASSERT_TRUE(ledger.apply(pending.back(), rows));
   ledger.put(rows);
   EXPECT_TRUE(rows.empty());
 }
 
 TEST_F(LockLedgerTest, FindsHoldsThatBeganLongBeforeATimeOrEndedLongAfterIt) {  // L10
-  const std::int64_t day_ns = 24 * hour_ns;
-  const Token open = acquired(1 * hour_ns, "open", "ann");
-  const Token across = acquired(2 * hour_ns, "across", "ann");
-  const Token early = acquired(3 * hour_ns, "short", "ann");
-  released(3 * hour_ns + second_ns, "short", early);
+  const std::int64_t day_ns = 24 * one_hour_ns;
+  const Token open = acquired(1 * one_hour_ns, "open", "ann");
+  const Token across = acquired(2 * one_hour_ns, "across", "ann");
+  const Token early = acquired(3 * one_hour_ns, "short", "ann");
+  released(3 * one_hour_ns + one_second_ns, "short", early);
   const Token within = acquired(20 * day_ns, "short", "ann");
-  released(20 * day_ns + hour_ns, "short", within);
-  const Token reaching = acquired(20 * day_ns + 2 * hour_ns - second_ns, "short", "ann");
-  released(20 * day_ns + 2 * hour_ns + 1800 * second_ns, "short", reaching);
+  released(20 * day_ns + one_hour_ns, "short", within);
+  const Token reaching = acquired(20 * day_ns + 2 * one_hour_ns - one_second_ns, "short", "ann");
+  released(20 * day_ns + 2 * one_hour_ns + 1800 * one_second_ns, "short", reaching);
   const Token late = acquired(21 * day_ns, "short", "ann");
-  released(21 * day_ns + second_ns, "short", late);
+  released(21 * day_ns + one_second_ns, "short", late);
   released(40 * day_ns, "across", across);
   apply();
-  EXPECT_EQ(tokens(20 * day_ns, 20 * day_ns + 2 * hour_ns),
+  EXPECT_EQ(tokens(20 * day_ns, 20 * day_ns + 2 * one_hour_ns),
             (Tokens{open, across, within, reaching}));
   EXPECT_EQ(tokens(10 * day_ns, 11 * day_ns), (Tokens{open, across}));
   EXPECT_EQ(tokens(41 * day_ns, 42 * day_ns), (Tokens{open}));
@@ -114,12 +115,12 @@ TEST_F(LockLedgerTest, FindsHoldsThatBeganLongBeforeATimeOrEndedLongAfterIt) {  
 
 TEST_F(LockLedgerTest, NoMoreHoldsAreLookedAtThanAllowed) {  // L10
   for (std::int64_t each = 1; each <= 10; ++each) {
-    released(each * second_ns, "deploy", acquired(each * second_ns, "deploy", "ann"));
+    released(each * one_second_ns, "deploy", acquired(each * one_second_ns, "deploy", "ann"));
   }
-  acquired(11 * second_ns, "deploy", "bob");
+  acquired(11 * one_second_ns, "deploy", "bob");
   apply();
   const auto is_whole = [this](std::size_t entries_max) {
-    return index.locks().for_each(0, hour_ns, entries_max, [](const LockHold&) {}).value();
+    return index.locks().for_each(0, one_hour_ns, entries_max, [](const LockHold&) {}).value();
   };
   EXPECT_TRUE(is_whole(11));
   EXPECT_FALSE(is_whole(10));
@@ -127,21 +128,21 @@ TEST_F(LockLedgerTest, NoMoreHoldsAreLookedAtThanAllowed) {  // L10
 }
 
 TEST_F(LockLedgerTest, AnEndWithoutAGrantIsDamage) {
-  released(1 * second_ns, "deploy", 4711);
+  released(1 * one_second_ns, "deploy", 4711);
   const auto applied = index.apply(pending);
   ASSERT_FALSE(applied.has_value());
   EXPECT_EQ(applied.error().kind, StoreError::Kind::damaged);
 }
 
 // A history whose clock goes faster or slower, and is set back now and then.
-std::vector<Record> some_records() {
+std::vector<Record> records_of_locks() {
   RandomHistory history;
   for (const Step& step : *random_steps()) history.take(step);
-  const auto apart_ns = *rc::gen::element(1 * second_ns, 60 * second_ns, 1 * hour_ns);
+  const auto apart_ns = *rc::gen::element(1 * one_second_ns, 60 * one_second_ns, 1 * one_hour_ns);
   const auto set_back_every = *rc::gen::inRange<Position>(5, 200);
-  std::int64_t now_ns = 100 * hour_ns;
+  std::int64_t now_ns = 100 * one_hour_ns;
   for (Record& record : history.records) {
-    now_ns += record.position % set_back_every == 0 ? -2 * hour_ns : apart_ns;
+    now_ns += record.position % set_back_every == 0 ? -2 * one_hour_ns : apart_ns;
     record.recorded_at_ns = now_ns;
   }
   return std::move(history.records);
@@ -150,7 +151,7 @@ std::vector<Record> some_records() {
 // Counting has the same result as the ledger, whose records come in batches of any sizes, for any
 // time, and as of any earlier batch.
 RC_GTEST_PROP(LockLedgerProperty, EqualsANaiveOneAtEveryVersion, ()) {  // L10
-  const std::vector<Record> records = some_records();
+  const std::vector<Record> records = records_of_locks();
   RC_PRE(!records.empty());
   MemoryTable stored;
   VersionedTable versions(stored);
@@ -165,14 +166,14 @@ RC_GTEST_PROP(LockLedgerProperty, EqualsANaiveOneAtEveryVersion, ()) {  // L10
   }
   const auto time = [&records] {
     return (*rc::gen::elementOf(records)).recorded_at_ns +
-           *rc::gen::element<std::int64_t>(-hour_ns, -1, 0, 1, 1 * second_ns);
+           *rc::gen::element<std::int64_t>(-one_hour_ns, -1, 0, 1, 1 * one_second_ns);
   };
   const Position at = *rc::gen::elementOf(ends);
   const auto rows = versions.at(at);
   const std::int64_t from_ns = time();
   const std::int64_t until_ns = std::max(from_ns + 1, time());
   std::map<Token, LockHold> expected = naive_lock_ledger(std::span(records).first(at));
-  RC_ASSERT(holds_in(LockLedger(*rows), -hour_ns * 100'000) == expected);
+  RC_ASSERT(holds_in(LockLedger(*rows), -one_hour_ns * 100'000) == expected);
   std::erase_if(expected, [&](const auto& each) {
     const LockHold& hold = each.second;
     return hold.acquired_at_ns >= until_ns || hold.ended_at_ns < from_ns;
