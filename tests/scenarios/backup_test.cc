@@ -14,14 +14,14 @@ namespace fs = std::filesystem;
 namespace json = boost::json;
 
 // A job that has an artifact, and one that counts how often it is executed and waits.
-constexpr const char* noted = R"(
+constexpr const char* pipeline_of_noted_job = R"(
 name = "noted"
 [[station]]
 name = "work"
 executor = "process"
 command = ["sh", "-c", "printf kept >\"$SIGNALBOX_ARTIFACTS_DIR/note.txt\""]
 )";
-constexpr const char* waiting = R"(
+constexpr const char* pipeline_of_waiting_job = R"(
 name = "waiting"
 [[station]]
 name = "work"
@@ -83,9 +83,9 @@ class BackupTest : public CliTest {
 };
 
 TEST_F(BackupTest, AServerStartsFromIt) {  // O12, G11
-  const std::string with_artifact = start_run_of(noted, "has a note");
+  const std::string with_artifact = start_run_of(pipeline_of_noted_job, "has a note");
   await_status(with_artifact, "succeeded");
-  const std::string in_flight = start_run_of(in_scratch(waiting), "goes on");
+  const std::string in_flight = start_run_of(in_scratch(pipeline_of_waiting_job), "goes on");
   await([&] { return executions() == 1; });
   start_load();
   await([&] { return all_events("RunStarted").size() > 20; });
@@ -119,7 +119,7 @@ TEST_F(BackupTest, AServerStartsFromIt) {  // O12, G11
 }
 
 TEST_F(BackupTest, NamesWhatIsDamaged) {  // O12, P5
-  const std::string id = start_run_of(noted, "has a note");
+  const std::string id = start_run_of(pipeline_of_noted_job, "has a note");
   await_status(id, "succeeded");
   const fs::path blob = only_blob();
   write_text(blob, "lost");
@@ -148,7 +148,7 @@ TEST_F(BackupTest, ReplacesNothing) {  // O12
 
 // Sends SIGKILL at the n-th of the calls that make something durable, for n = 1, 2, … in turns.
 TEST_F(BackupTest, KilledAnywhereIsWholeOrNotThere) {  // O12
-  await_status(start_run_of(noted, "has a note"), "succeeded");
+  await_status(start_run_of(pipeline_of_noted_job, "has a note"), "succeeded");
   const FaultRotation rotation(8);
   int killed = 0;
   for (int n = 1 + static_cast<int>(rotation.first);; n += static_cast<int>(rotation.stride)) {
