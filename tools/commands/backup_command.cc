@@ -129,13 +129,18 @@ Called<json::object> back_up(const Invocation& invocation, const std::string& gi
       {"damaged_artifacts", json::array(artifacts.damaged.begin(), artifacts.damaged.end())}};
 }
 
+std::string artifacts_text(std::uint64_t count, std::uint64_t bytes) {
+  if (count == 0) return "no artifacts";
+  return std::to_string(count) + (count == 1 ? " artifact, " : " artifacts, ") + shown_size(bytes);
+}
+
 std::string backup_view(const json::object& result, const Terminal&) {
-  std::string text = text_at(result, "directory") + " has the log up to " +
-                     std::to_string(number_at(result, "position")) + ", " +
-                     shown_size(number_at(result, "bytes")) + ", and " +
-                     std::to_string(number_at(result, "artifacts")) + " artifacts, " +
-                     shown_size(number_at(result, "artifact_bytes")) + "\nMerkle root " +
-                     text_at(result, "root") + "\n";
+  std::string text =
+      text_at(result, "directory") + " has the log up to " +
+      std::to_string(number_at(result, "position")) + ", " +
+      shown_size(number_at(result, "bytes")) + ", and " +
+      artifacts_text(number_at(result, "artifacts"), number_at(result, "artifact_bytes")) +
+      "\nMerkle root " + text_at(result, "root") + "\n";
   const json::array& damaged = array_at(result, "damaged_artifacts");
   for (const json::value& each : damaged) {
     text += "not in the copy: " + std::string(each.as_string()) + "\n";
@@ -156,8 +161,8 @@ void add_backup_command(ToolCommand app, Invocation& invocation) {
       "Run it on the machine of the server, as the user of its service. DIR has the log\n"
       "as it was at one moment, checked against its Merkle tree, every artifact that it\n"
       "names, compared with its digest, and signalbox.toml; not jobs, workspaces and\n"
-      "keys. It appears when it is complete; until then it is DIR.incomplete. An artifact\n"
-      "that is damaged is left out and named, and the exit code is 78.\n\n"
+      "keys. It appears when it is complete; until then it is DIR.incomplete. A damaged\n"
+      "artifact is left out and named, and the exit code is 78.\n\n"
       "Examples:\n"
       "  signalbox backup /var/backups/signalbox-$(date +%F) --data /var/lib/signalbox\n"
       "  signalbox replay --data /var/backups/signalbox-2026-11-29 --verify");
