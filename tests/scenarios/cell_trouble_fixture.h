@@ -36,6 +36,14 @@ class CellTrouble : public CellTest {
         << peer.name() << ": " << trouble_of(peer) << '\n'
         << peer.server().messages();
   }
+  // Waits until one of them has the cell, whichever, and the other stands by.
+  void await_roles() {
+    EXPECT_TRUE(eventually([&] {
+      const std::string roles = a_.role() + b_.role();
+      return roles == "activestandby" || roles == "standbyactive";
+    })) << a_.server().messages()
+        << b_.server().messages();
+  }
   // Waits until both have the same.
   void await_step() {
     EXPECT_TRUE(eventually([&] {

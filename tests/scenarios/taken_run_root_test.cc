@@ -66,7 +66,8 @@ TEST_F(TakenRunRootTest, WhyAndTheInboxNameTheRunThatARetryHasToWaitFor) {  // A
   EXPECT_EQ(code_of(server_.cli({"run", "retry", first, "--json"})), "RUN_ROOT_TAKEN");
   const auto reason = result({"run", "why", first}).at("reasons").at(0).as_object();
   EXPECT_EQ(reason.at("next_commands"), (json::array{"signalbox run why " + second}));
-  EXPECT_EQ(result({"inbox"}).at("items").at(0).at("next_commands"), reason.at("next_commands"));
+  EXPECT_EQ(rpc("attention.list").at("items").at(0).at("next_commands"),
+            reason.at("next_commands"));
   EXPECT_EQ(server_.cli({"run", "cancel", second}).exit_code, 0);
   const auto free = result({"run", "why", first}).at("reasons").at(0).as_object();
   EXPECT_EQ(paste(std::string(free.at("next_commands").at(0).as_string())).exit_code, 0);

@@ -85,10 +85,13 @@ Called<ServerAddress> address_of(const Invocation& invocation) {
 
 }  // namespace
 
+Called<void> Invocation::require_present(const std::string& why) const {
+  if (!is_about_past()) return {};
+  return tl::unexpected(usage_error("--at is for queries; this " + why));
+}
+
 Called<ServerAddress> Invocation::server_address() const {
-  if (is_about_past()) {
-    return tl::unexpected(usage_error("--at is for queries; this asks a running server"));
-  }
+  TRY(require_present("asks a running server"));
   return address_of(*this);
 }
 

@@ -48,6 +48,8 @@ struct Invocation {
   // All words of the command line, beginning with the program's name.
   char** words = nullptr;
 
+  // A usage error with --at, of a command that takes no moment: it `why`, such as "asks a server".
+  [[nodiscard]] Called<void> require_present(const std::string& why) const;
   // Returns --data, else SIGNALBOX_DATA, else signalbox/ in the user's state directory. Absolute.
   [[nodiscard]] std::filesystem::path data_directory() const;
   // Returns --socket, else SIGNALBOX_SOCKET (unless --data is given), else signalbox.sock in the

@@ -105,6 +105,7 @@ Called<CopiedArtifacts> copy_artifacts(const fs::path& from, const fs::path& to,
 
 Called<json::object> back_up(const Invocation& invocation, const std::string& given) {
   const fs::path data = invocation.data_directory();
+  TRY(invocation.require_present("copies the log as it is now"));
   const std::string target = TRY(absolute_path("DIR", given));
   TRY(require_single_server(data));
   CopyDirectory directory = TRY(CopyDirectory::begin(target, data, command_name));

@@ -31,6 +31,7 @@ Called<std::string> cell_of(const std::filesystem::path& data) {
 
 Called<json::object> seed(const Invocation& invocation, const std::string& given) {
   const std::filesystem::path data = invocation.data_directory();
+  TRY(invocation.require_present("copies the log as it is now"));
   const std::string target = TRY(absolute_path("DIR", given));
   const std::string cell = TRY(cell_of(data));
   const auto seen = TRY(called(read_seen(data, cell)));
