@@ -26,7 +26,7 @@ name = "waiting"
 [[station]]
 name = "work"
 executor = "process"
-command = ["sh", "-c", "echo begun >>'SCRATCH/executions'; until [ -e 'SCRATCH/go' ]; do sleep 0.02; done"]
+command = ["sh", "-c", "echo begun >>'SCRATCH/executions'; while [ -d 'SCRATCH' ] && [ ! -e 'SCRATCH/go' ]; do sleep 0.02; done"]
 )";
 
 class BackupTest : public CliTest {
