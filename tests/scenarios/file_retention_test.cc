@@ -2,6 +2,7 @@
 // named. All with the real binary, git and processes.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 
 #include "tests/fixtures/git_repository.h"
@@ -314,7 +315,12 @@ TEST_F(FileRetentionTest, InARootThatWasNamedOnlyOurFilesGo) {  // A15
   fs::create_directory(named);
   write_text(named / "mine.txt", "mine\n");
   const std::string run_id = ended_run(job_pipeline, {"--run-root", named.string()});
-  await([&] { return fs::exists(named / "manifest.json"); });
+  // Whatever is written later would be written over the change.
+  await([&] {
+    const json::object listed = result({"artifacts", "list", run_id});
+    return std::ranges::all_of(listed.at("files").as_array(),
+                               [](const json::value& file) { return file.at("found") == "same"; });
+  });
   write_text(named / "run_config.json", "changed\n");
   serve_under_a_second();
   await_gone(named / "manifest.json");
