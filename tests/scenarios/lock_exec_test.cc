@@ -178,8 +178,8 @@ TEST_F(LockCliTest, ExecEndsItsCommandWhenTheLockIsLost) {  // L7
 TEST_F(LockCliTest, ExecTellsEveryFailureUpToTheLast) {  // L7
   const auto running = start_exec(
       "exec", {"--json", "--max-failures", "3.9", "--lease-ms", "60000", "--interval-ms", "25"},
-      {"sleep", "600"});
-  ASSERT_TRUE(eventually([this] { return !holder().empty(); }));
+      noted_sleep());
+  await_noted_sleep();
   server_.kill();
   EXPECT_EQ(running->wait(), 75);
   const auto reported = failures(running->err());
@@ -206,8 +206,8 @@ TEST_F(LockCliTest, ExecNoticesAServerThatSaysNothingBeforeItsLeaseIsOver) {  //
   constexpr std::int64_t lease_ms = 5 * short_lease_ms;
   const auto running =
       start_exec("exec", {"--json", "--lease-ms", std::to_string(lease_ms), "--interval-ms", "100"},
-                 {"sleep", "600"});
-  ASSERT_TRUE(eventually([this] { return !holder().empty(); }));
+                 noted_sleep());
+  await_noted_sleep();
   const auto stopped_at = std::chrono::steady_clock::now();
   ::kill(server_.pid(), SIGSTOP);
   EXPECT_EQ(running->wait(), 75);

@@ -67,6 +67,14 @@ class LockCliTest : public CliTest {
                                                scratch_.path() / name);
   }
 
+  // Returns a command that runs for long; await_noted_sleep() blocks until its holder has begun it:
+  // then that has its lock's answer, which no server can keep back any more.
+  [[nodiscard]] std::vector<std::string> noted_sleep() const {
+    return {"sh", "-c", "touch '" + path_of("begun") + "'; exec sleep 600"};
+  }
+  void await_noted_sleep() const {
+    await([this] { return std::filesystem::exists(path_of("begun")); });
+  }
   // Returns a command that runs until go().
   [[nodiscard]] std::vector<std::string> until_go() const {
     return {"sh", "-c", "while [ ! -e '" + path_of("go") + "' ]; do sleep 0.02; done"};
