@@ -135,6 +135,7 @@ export async function the_search_finds_runs_and_commands(stage) {
   await stage.service.call('project.put', { name: 'orchard', repository: repository(path.dirname(stage.service.data)) });
   const page = await stage.open('?page=inbox');
   await page.keyboard.press('/');
+  await page.locator('[role=combobox]:focus').waitFor();
   await page.keyboard.type('needle');
   await page.getByRole('option').getByText(`signalbox run get ${id}`).waitFor();
   await page.keyboard.press('Enter');
