@@ -141,6 +141,7 @@ export async function the_search_finds_runs_and_commands(stage) {
   await page.keyboard.press('Enter');
   await page.getByRole('heading', { name: 'a needle in the hay' }).waitFor();
   await page.keyboard.press('Control+k');
+  await page.locator('[role=combobox]:focus').waitFor();
   await page.getByRole('option').getByText(`signalbox run pause ${id}`).waitFor();
   await page.keyboard.type('orch');
   await page.getByRole('option').getByText('signalbox project get orchard').waitFor();

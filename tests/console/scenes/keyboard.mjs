@@ -89,6 +89,7 @@ export async function dialogs_hold_the_focus(stage) {  // C2
   check((await focused(page)).name === 'Pause', `the focus is on ${(await focused(page)).name}`);
   // From the search into the dialog that it opens: what is typed is the reason.
   await page.keyboard.press('Control+k');
+  await page.locator('[role=combobox]:focus').waitFor();
   await page.keyboard.type('approve this');
   await page.getByRole('option', { name: 'Approve this run' }).waitFor();
   await page.keyboard.press('Enter');
@@ -200,12 +201,14 @@ export async function runs_by_keyboard(stage) {  // C2
   await page.locator('[role=tab][aria-selected=true]', { hasText: 'Output' }).waitFor();
   // A page, a run and an action from the search.
   await page.keyboard.press('/');
+  await page.locator('[role=combobox]:focus').waitFor();
   await page.keyboard.type('waits for');
   await page.getByRole('option', { name: 'waits for long' }).waitFor();
   await page.keyboard.press('Enter');
   await page.getByRole('heading', { name: 'waits for long' }).waitFor();
   await page.getByRole('button', { name: 'Cancel' }).waitFor();
   await page.keyboard.press('/');
+  await page.locator('[role=combobox]:focus').waitFor();
   await page.keyboard.type('cancel this');
   await page.getByRole('option', { name: 'Cancel this run' }).waitFor();
   await page.keyboard.press('Enter');

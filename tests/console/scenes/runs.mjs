@@ -98,6 +98,7 @@ export async function runs_by_their_text(stage) {
     return route.fulfill({ json: { jsonrpc: '2.0', id: 1, result: { runs: [], next_cursor: null, position: 1 } } });
   });
   await page.keyboard.press('/');
+  await page.locator('[role=combobox]:focus').waitFor();
   await page.keyboard.type('decade');
   // Not what can be done with the run of this page, which is offered once the page has it.
   await page.getByRole('option', { name: 'a decade of logs' }).filter({ hasNotText: 'this run' }).waitFor();
@@ -123,6 +124,7 @@ export async function runs_by_their_text(stage) {
     }
     asked = 0;
     await page.keyboard.press('/');
+    await page.locator('[role=combobox]:focus').waitFor();
     await page.keyboard.type('decade');
     if (pages === 3) await page.getByRole('option', { name: 'a decade of logs' }).waitFor();
     await page.keyboard.press('Escape');
