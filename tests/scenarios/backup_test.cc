@@ -131,6 +131,18 @@ TEST_F(BackupTest, NamesWhatIsDamaged) {  // O12, P5
   expect_whole(at("copy"));
 }
 
+TEST_F(BackupTest, LeavesNothingOutThatCannotBeRead) {  // O12
+  await_status(start_run_of(pipeline_of_noted_job, "has a note"), "succeeded");
+  const fs::path blobs = only_blob().parent_path();
+  fs::remove_all(blobs);
+  write_text(blobs, "no directory");
+  const Output made = server_.cli({"backup", at("copy").string()});
+  EXPECT_EQ(made.exit_code, 74) << made.out << made.err;
+  EXPECT_NE(made.err.find(blobs.string()), std::string::npos) << made.err;
+  EXPECT_FALSE(fs::exists(at("copy")));
+  EXPECT_FALSE(fs::exists(at("copy.incomplete")));
+}
+
 TEST_F(BackupTest, ReplacesNothing) {  // O12
   fs::create_directories(at("there"));
   expect_refused(at("there"), "is there already");

@@ -82,7 +82,16 @@ Called<void> copy_blob(const DirectoryArtifacts& from, DirectoryArtifacts& to, c
   return {};
 }
 
-// After the log: a blob is stored before the event that names it, so the copy has all of the log's.
+// Fails for a directory of blobs that is there and can't be read: list() would leave it out.
+Called<void> require_readable(const fs::path& blobs) {
+  std::error_code failed;
+  fs::directory_iterator each(blobs, failed);
+  while (!failed && each != fs::directory_iterator()) each.increment(failed);
+  if (!failed || failed == std::errc::no_such_file_or_directory) return {};
+  return tl::unexpected(io_error("can't read " + blobs.string() + ": " + failed.message()));
+}
+
+// After the log: a blob is stored before the event that names it, so none of the log's is missed.
 Called<CopiedArtifacts> copy_artifacts(const fs::path& from, const fs::path& to, const Show& show) {
   CopiedArtifacts copied;
   std::error_code failed;
@@ -92,6 +101,9 @@ Called<CopiedArtifacts> copy_artifacts(const fs::path& from, const fs::path& to,
   const DirectoryArtifacts source(from);
   DirectoryArtifacts target(to);
   for (int first = 0; first <= 0xff; ++first) {
+    Digest begin{};
+    begin.bytes[0] = static_cast<std::uint8_t>(first);
+    TRY(require_readable(source.path_of(begin).parent_path()));
     Called<void> done;
     TRY(called(source.list(static_cast<std::uint8_t>(first), [&](const KeptBlob& blob) {
       done = copy_blob(source, target, blob, copied);
@@ -160,10 +172,10 @@ void add_backup_command(ToolCommand app, Invocation& invocation) {
   command.add_option("DIR", *target, "The directory to make; its parent must be there").required();
   command.footer(
       "Run it on the machine of the server, as the user of its service. DIR has the log\n"
-      "as it was at one moment, checked against its Merkle tree, every artifact that it\n"
-      "names, compared with its digest, and signalbox.toml; not jobs, workspaces and\n"
-      "keys. It appears when it is complete; until then it is DIR.incomplete. A damaged\n"
-      "artifact is left out and named, and the exit code is 78.\n\n"
+      "as it was at one moment, checked against its Merkle tree, the artifacts, each\n"
+      "compared with its digest, and signalbox.toml; not jobs, workspaces and keys. It\n"
+      "appears when it is complete; until then it is DIR.incomplete. A damaged artifact\n"
+      "is left out and named, and the exit code is 78; one that is gone isn't noticed.\n\n"
       "Examples:\n"
       "  signalbox backup /var/backups/signalbox-$(date +%F) --data /var/lib/signalbox\n"
       "  signalbox replay --data /var/backups/signalbox-2026-11-29 --verify");
