@@ -56,6 +56,10 @@ class ManifestLength final : public rocksdb::EventListener {
 rocksdb::Options table_options(const std::filesystem::path& directory, rocksdb::Env& env) {
   rocksdb::BlockBasedTableOptions blocks;
   blocks.filter_policy.reset(rocksdb::NewBloomFilterPolicy(10));
+  // In parts of some KiB. Whole, the filter of a large file is larger than a shard of the cache,
+  // and every lookup reads megabytes.
+  blocks.partition_filters = true;
+  blocks.index_type = rocksdb::BlockBasedTableOptions::kTwoLevelIndexSearch;
   blocks.block_cache = rocksdb::NewLRUCache(32 << 20);
   // Indexes and filters of old runs can be evicted like any other block, so memory doesn't grow
   // with history.

@@ -1,6 +1,7 @@
 // The conformance suite of Table, which every implementation passes; and tests of the one on disk.
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
+#include <rocksdb/sst_file_reader.h>
 
 #include <sys/stat.h>
 
@@ -261,6 +262,23 @@ class HeldNote {
   std::string text_;
   std::ofstream writing_;
 };
+
+// Whole, those of a large file don't fit into the cache, and each lookup reads them again.
+TEST_F(RocksTableTest, HasFiltersAndIndexesInParts) {
+  fill();
+  open();  // writes what was logged to a file
+  int files = 0;
+  for (const auto& file : std::filesystem::directory_iterator(directory.path() / "t")) {
+    if (file.path().extension() != ".sst") continue;
+    ++files;
+    rocksdb::SstFileReader reader{rocksdb::Options()};
+    ASSERT_TRUE(reader.Open(file.path().string()).ok());
+    const auto properties = reader.GetTableProperties();
+    EXPECT_GT(properties->index_partitions, 0U);
+    EXPECT_GT(properties->filter_size, 0U);
+  }
+  EXPECT_GT(files, 0);
+}
 
 // Opening the database takes long: reads go on meanwhile, from the former rows or the new ones.
 TEST_F(RocksTableTest, IsReadWhileItTakesOverTheRowsOfAnother) {
