@@ -94,7 +94,7 @@ std::optional<Position> tail_after(const std::string& batch) {
 
 Stored<Position> walk_entries(const RocksDatabase& database, Position from, Position to,
                               const VisitEntry& visit) {
-  const std::unique_ptr<rocksdb::Iterator> entries = database.entries(/*whole_log=*/true);
+  const std::unique_ptr<rocksdb::Iterator> entries = database.entries(to - from + 1);
   return walk_entries(database, *entries, from, to, visit);
 }
 

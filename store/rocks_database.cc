@@ -23,6 +23,9 @@ constexpr std::size_t mebibyte = 1024 * 1024;
 constexpr const char* head_family = "head";
 constexpr const char* head_key = "head";
 constexpr std::size_t protection_bytes = 8;
+// The records of a walk that keeps its blocks in the cache, and of one that reads ahead.
+constexpr Position page_records_max = 1024;
+constexpr Position long_walk_records_min = 64 * 1024;
 
 // If a table can't be written for lack of space, RocksDB waits for space and retries in a thread,
 // and an atomic flush and the closing of the database wait for that thread for ever. So automatic
@@ -241,16 +244,17 @@ Stored<MerkleFrontier> RocksDatabase::head() const {
   return head;
 }
 
-std::unique_ptr<rocksdb::Iterator> RocksDatabase::entries(bool whole_log) const {
+std::unique_ptr<rocksdb::Iterator> RocksDatabase::entries(Position records) const {
   rocksdb::ReadOptions options;
   options.verify_checksums = true;
-  options.fill_cache = !whole_log;
-  if (whole_log) options.readahead_size = 2 * mebibyte;
+  options.fill_cache = records <= page_records_max;
+  // A shorter walk would read and copy what it doesn't visit.
+  if (records >= long_walk_records_min) options.readahead_size = 2 * mebibyte;
   return std::unique_ptr<rocksdb::Iterator>(database_->NewIterator(options, entries_));
 }
 
 Stored<RocksDatabase::Entry> RocksDatabase::entry_of(Position position) const {
-  const std::unique_ptr<rocksdb::Iterator> place = entries(/*whole_log=*/false);
+  const std::unique_ptr<rocksdb::Iterator> place = entries(1);
   place->SeekForPrev(entry_key(position));
   if (!place->status().ok()) return tl::unexpected(error(place->status()));
   if (!place->Valid()) {

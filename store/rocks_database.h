@@ -60,9 +60,9 @@ class RocksDatabase {
   // Returns the tree over the whole log; empty if nothing was ever appended.
   [[nodiscard]] Stored<MerkleFrontier> head() const;
 
-  // Returns an iterator over the entries that verifies the checksum of every block it reads.
-  // `whole_log` bypasses the block cache and reads ahead.
-  [[nodiscard]] std::unique_ptr<rocksdb::Iterator> entries(bool whole_log) const;
+  // Returns an iterator over the entries, for reading about so many records, that verifies the
+  // checksum of every block it reads. A long walk bypasses the block cache and reads ahead.
+  [[nodiscard]] std::unique_ptr<rocksdb::Iterator> entries(Position records) const;
 
   struct Entry {
     Position first = 0;

@@ -79,7 +79,7 @@ Stored<RocksEventLog::State::WalkStep> RocksEventLog::State::walk_until_wanted(
     const std::shared_lock consistent(horizon_mutex);
     dropped = horizon.first_dropped(from, to);
     if (dropped) at_dropped = dropped_record(*dropped, horizon);
-    entries = database->entries(/*whole_log=*/true);
+    entries = database->entries(to - from + 1);
   }
   if (dropped) to = *dropped - 1;
   WalkStep step{from - 1, false};

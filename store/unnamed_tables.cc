@@ -64,7 +64,7 @@ std::filesystem::path manifest_of(const std::filesystem::path& directory) {
 class UnnamedTables {
  public:
   UnnamedTables(const RocksDatabase& log, const std::filesystem::path& directory, rocksdb::Env* env)
-      : log_(log), directory_(directory), entries_(log.entries(/*whole_log=*/false)) {
+      : log_(log), directory_(directory), entries_(log.entries(1)) {
     if (env != nullptr) options_.env = env;
   }
 

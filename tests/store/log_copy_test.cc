@@ -34,7 +34,7 @@ LogRows rows_of(const fs::path& data) {
       RocksDatabase::open(data / "log", RocksDatabase::Mode::read_only, /*env=*/nullptr);
   EXPECT_TRUE(database) << database.error().message;
   if (!database) return rows;
-  const auto entry = (*database)->entries(/*whole_log=*/true);
+  const auto entry = (*database)->entries((*database)->head()->leaves);
   for (entry->SeekToFirst(); entry->Valid(); entry->Next()) {
     rows.entries.emplace_back(entry->key().ToString(), entry->value().ToString());
   }

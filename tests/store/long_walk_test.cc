@@ -2,6 +2,9 @@
 // errors as short ones.
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <string>
+
 #include "store/entry.h"
 #include "store/rocks_database.h"
 #include "store/rocks_event_log.h"
@@ -14,6 +17,16 @@ namespace {
 
 constexpr std::size_t commits_count = 6000;
 constexpr Position log_end = 3 * commits_count;
+
+// Returns how many bytes this process has read from files, cached by the system or not.
+std::uint64_t bytes_read() {
+  std::ifstream counters("/proc/self/io");
+  std::string name;
+  std::uint64_t bytes = 0;
+  EXPECT_TRUE(counters >> name >> bytes);
+  EXPECT_EQ(name, "rchar:");
+  return bytes;
+}
 
 class LongWalk : public testing::Test {
  protected:
@@ -74,6 +87,19 @@ TEST_F(LongWalk, GivesEveryRecordInOrder) {
   const auto verified = log->verify(log_end);
   ASSERT_TRUE(verified) << verified.error().message;
   EXPECT_EQ(*verified, frontier_);
+}
+
+// Whoever reads the records of a run reads each by itself.
+TEST_F(LongWalk, ReadsLittleForASingleRecord) {
+  const auto log = open_unread();
+  constexpr Position step = log_end / 100;
+  const std::uint64_t before = bytes_read();
+  for (Position position = 1; position <= log_end; position += step) {
+    const auto records = log->read(position, 1);
+    ASSERT_TRUE(records) << records.error().message;
+    EXPECT_EQ(records->front().position, position);
+  }
+  EXPECT_LT((bytes_read() - before) / 100, 128U * 1024U);
 }
 
 TEST_F(LongWalk, EndsWhereItIsToldTo) {
