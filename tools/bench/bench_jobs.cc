@@ -119,10 +119,6 @@ struct JobRounds {
   std::vector<double> start_seconds, end_seconds, job_bytes;
 };
 
-double seconds_since(JobsClock::time_point start) {
-  return std::chrono::duration<double>(JobsClock::now() - start).count();
-}
-
 Called<void> measure_round(const BenchPlan& plan, const std::filesystem::path& data,
                            const ChildServer& server, JobRounds& rounds) {
   auto client = TRY(Client::connect(server.socket()));

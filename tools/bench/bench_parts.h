@@ -17,6 +17,7 @@ struct BenchPlan {
   std::chrono::nanoseconds duration{};  // of one measurement
   std::size_t rounds = 3;
   std::uint64_t events = 0;                        // in each generated log
+  std::uint64_t long_log_events = 0;               // in the longest one, of `scale`
   std::string engine;                              // URL of the cell's database; or empty
   std::function<void(const std::string&)> report;  // prints progress for a person
 };
@@ -27,8 +28,8 @@ using BenchPart = Called<std::vector<Measured>> (*)(const BenchPlan& plan);
 Called<std::vector<Measured>> bench_socket(const BenchPlan& plan);
 // Measures the engine without a socket against RocksDB alone, and replay against a raw scan.
 Called<std::vector<Measured>> bench_engine(const BenchPlan& plan);
-// Measures the opening time of a large log, the memory of open and of ended runs, and the latency
-// of commands during snapshots.
+// Measures what a long log costs (bench_long_log.h), the memory of open runs, and the latency of
+// commands during snapshots of many.
 Called<std::vector<Measured>> bench_scale(const BenchPlan& plan);
 
 // Measures export and verification, against a raw scan.

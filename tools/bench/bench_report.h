@@ -36,6 +36,10 @@ class Quantiles {
   std::vector<std::uint64_t> ns_;
 };
 
+inline double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
 // Returns the median; 0 without values.
 inline double median(std::vector<double> values) {
   if (values.empty()) return 0;

@@ -1,14 +1,11 @@
-// Measures the cost of size: opening a large log, the memory of open and of ended runs,
-// snapshots of many open runs while commands are executed, and an inbox of many items.
+// Measures the cost of size: a long log (bench_long_log.h), the memory of many open runs, snapshots
+// of them while commands are executed, and an inbox of many items.
 #include <chrono>
 #include <future>
 
-#include "domain/limits.h"
 #include "domain/try.h"
-#include "server/replay/replay_walk.h"
-#include "store/rocks_event_log.h"
-#include "tools/bench/bench_history.h"
 #include "tools/bench/bench_load.h"
+#include "tools/bench/bench_long_log.h"
 #include "tools/bench/bench_parts.h"
 #include "tools/bench/child_server.h"
 #include "tools/cli/client.h"
@@ -19,86 +16,10 @@ namespace {
 
 namespace json = boost::json;
 
-// Both have more ended runs than the state remembers, so that memory must not differ.
-constexpr std::uint64_t some_events = 1'500'000;
-constexpr std::uint64_t many_events = 10'000'000;
-constexpr std::uint64_t events_per_run = 12;
-static_assert(some_events / events_per_run > limits::remembered_ended_runs_max);
 constexpr std::size_t many_open_runs = 100'000;
 constexpr std::size_t workers = 32;
-constexpr double opening_seconds_max = 1;
 constexpr double open_run_bytes_max = 2048;
 constexpr double snapshot_p99_ratio_max = 3;
-constexpr double ended_runs_growth_max = 1.1;
-constexpr double debugger_step_ms_max = 100;
-constexpr std::size_t debugger_steps_timed = 30;
-
-// Returns the ms of single steps of the debugger, backward and forward in the middle of the log,
-// far from any snapshot.
-Called<std::vector<double>> debugger_steps(const std::filesystem::path& data) {
-  auto log = TRY(called(RocksEventLog::open(data, {.read_only = true})));
-  ReplayWalk walk(*log, data);
-  const Position middle = log->tail() / 2;
-  TRY(called(walk.go(middle)));
-  std::vector<double> steps_ms;
-  for (std::size_t step = 0; step < debugger_steps_timed; ++step) {
-    const auto start = std::chrono::steady_clock::now();
-    TRY(called(walk.go(step % 3 == 2 ? walk.position() + 1 : walk.position() - 1)));
-    const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
-    steps_ms.push_back(took.count());
-  }
-  return steps_ms;
-}
-
-struct Opened {
-  std::vector<double> seconds;  // from the start of the process to its first answer
-  std::vector<double> resident_bytes;
-  std::vector<double> steps_ms;
-};
-
-// Measures servers opened on a log of `events` events with a snapshot at its end.
-Called<Opened> open_history(const BenchPlan& plan, std::uint64_t events) {
-  const std::filesystem::path data = plan.directory / "history";
-  std::filesystem::create_directories(data);
-  plan.report("scale: a log of " + std::to_string(events) + " events");
-  {
-    auto log = TRY(called(RocksEventLog::open(data, {})));
-    TRY(make_history(*log, {.events = events, .open_runs = 128}));
-  }
-  TRY(write_snapshot_at_tail(data));
-  Opened opened;
-  auto steps_ms = TRY(debugger_steps(data));
-  opened.steps_ms = std::move(steps_ms);
-  for (std::size_t round = 0; round <= plan.rounds; ++round) {
-    const auto server = TRY(ChildServer::start(data, {}));
-    if (round == 0) continue;  // unmeasured: it builds the read models
-    opened.seconds.push_back(std::chrono::duration<double>(server->time_to_answer()).count());
-    opened.resident_bytes.push_back(static_cast<double>(server->resident_bytes()));
-  }
-  std::filesystem::remove_all(data);
-  return opened;
-}
-
-Called<std::vector<Measured>> ended_runs(const BenchPlan& plan) {
-  const auto some = TRY(open_history(plan, some_events));
-  const auto many = TRY(open_history(plan, many_events));
-  std::vector<double> growth;
-  for (std::size_t round = 0; round < plan.rounds; ++round) {
-    growth.push_back(many.resident_bytes[round] / some.resident_bytes[round]);
-  }
-  return std::vector<Measured>{
-      at_most(opening_seconds_max,
-              measured("opening_seconds", many.seconds, "s", "opening a log of 10 million events")),
-      measured("resident_bytes_some", some.resident_bytes, "bytes",
-               "memory after 1.5 million events"),
-      measured("resident_bytes_many", many.resident_bytes, "bytes",
-               "memory after 10 million events"),
-      at_most(ended_runs_growth_max,
-              measured("memory_growth_ended", growth, "×", "that, of the one before")),
-      at_most(debugger_step_ms_max, measured("debugger_step_ms", many.steps_ms, "ms",
-                                             "a step of the debugger in 10 million")),
-  };
-}
 
 Called<std::vector<Measured>> open_runs(const BenchPlan& plan) {
   const std::filesystem::path data = plan.directory / "open";
@@ -212,7 +133,7 @@ Called<std::vector<Measured>> inbox(const BenchPlan& plan) {
 }  // namespace
 
 Called<std::vector<Measured>> bench_scale(const BenchPlan& plan) {
-  auto all = ended_runs(plan);
+  auto all = bench_long_log(plan);
   if (!all) return all;
   const auto open = open_runs(plan);
   if (!open) return open;

@@ -117,4 +117,30 @@ std::uint64_t ChildServer::resident_bytes() const {
   return anonymous_bytes("/proc/" + std::to_string(pid_)).value_or(0);
 }
 
+std::uint64_t ChildServer::thread_ticks(const std::string& name) const {
+  std::uint64_t ticks = 0;
+  std::error_code ended;
+  for (std::filesystem::directory_iterator thread("/proc/" + std::to_string(pid_) + "/task", ended),
+       end;
+       !ended && thread != end; thread.increment(ended)) {
+    // "id (name) state", ten more fields, then the ticks in user and in system mode (proc(5)).
+    std::ifstream stat(thread->path() / "stat");
+    std::string id, words;
+    stat >> id;
+    std::getline(stat, words, ')');
+    if (words != " (" + name) continue;
+    for (int field = 0; field < 11; ++field) stat >> words;
+    std::uint64_t user = 0, system = 0;
+    stat >> user >> system;
+    ticks += user + system;
+  }
+  return ticks;
+}
+
+void ChildServer::kill() {
+  ::kill(pid_, SIGKILL);
+  (void)::waitpid(pid_, nullptr, 0);
+  pid_ = -1;
+}
+
 }  // namespace signalbox

@@ -39,6 +39,10 @@ class ChildServer {
   [[nodiscard]] std::chrono::nanoseconds time_to_answer() const { return time_to_answer_; }
   // Returns anonymous_bytes() of the server; 0 if it has ended.
   [[nodiscard]] std::uint64_t resident_bytes() const;
+  // Returns the clock ticks of processor time of all its threads of this name.
+  [[nodiscard]] std::uint64_t thread_ticks(const std::string& name) const;
+  // Ends the server with SIGKILL. Blocks until it has ended.
+  void kill();
 
  private:
   ChildServer(pid_t pid, std::filesystem::path socket) : pid_(pid), socket_(std::move(socket)) {}

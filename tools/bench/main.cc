@@ -96,6 +96,7 @@ Called<json::object> bench(const Invocation& invocation, const BenchOptions& opt
   plan.directory = scratch->path();
   plan.duration = std::chrono::nanoseconds(static_cast<std::int64_t>(seconds * 1e9));
   plan.events = options.events.value_or(options.quick ? 200'000 : 1'000'000);
+  plan.long_log_events = options.events.value_or(10'000'000);
   plan.engine = options.engine;
   plan.report = [](const std::string& text) {
     if (terminal_of(STDERR_FILENO).columns) write_message(text + "\n");

@@ -60,7 +60,7 @@ Called<std::unique_ptr<RocksDatabase>> open_log(const std::filesystem::path& dat
 // Calls `visit` with the first position and the bytes of each entry.
 template <class Visit>
 Called<void> for_each_entry(const RocksDatabase& database, Visit&& visit) {
-  const auto entries = database.entries(/*whole_log=*/true);
+  const auto entries = database.entries(TRY(called(database.head())).leaves);
   for (entries->SeekToFirst(); entries->Valid(); entries->Next()) {
     const auto first = TRY(called(entry_position(entries->key())));
     visit(first, entries->value());
