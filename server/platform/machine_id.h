@@ -2,7 +2,8 @@
 // copied or restored elsewhere from the one whose jobs run here.
 //
 // It is in the file `machine_id` of the data directory, apart from `log/` and `anchor`, with what a
-// copy changes: the file's own inode, its device, the directory's path, and /etc/machine-id.
+// copy changes: the file's own inode and birth time, its device, the directory's path, and
+// /etc/machine-id. Each start makes the file anew, so that a sync from a backup replaces it.
 #pragma once
 
 #include <filesystem>
@@ -21,7 +22,7 @@ struct MachineId {
   Position since = 0;
 };
 
-// Returns the data directory's id. Makes a new one, durably and with mode 0600, if there is none,
+// Returns the data directory's id, and makes its file anew. Makes a new id, durably and with mode 0600, if there is none,
 // if the file isn't one of these, or if it was copied: by itself or with the whole directory, here
 // or to another machine. It stays the same when the directory is moved within its file system, or
 // when the file system gets another device number at a boot. Blocks on the disk.

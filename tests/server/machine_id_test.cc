@@ -45,6 +45,38 @@ TEST_F(MachineIds, ARestoredFileIsACopy) {  // G11
   EXPECT_EQ(machine_id(data).value().copied_from, first.id);
 }
 
+// Returns the file's content with another inode or birth time in it.
+std::string with_field(const fs::path& file, const std::string& name, const std::string& value) {
+  std::string text = content_of(file);
+  const std::size_t begin = text.find(':', text.find('"' + name + '"')) + 1;
+  return text.replace(begin, text.find(',', begin) - begin, value);
+}
+
+// The file system gives a restored file the inode number of the one that was removed.
+TEST_F(MachineIds, ACopyWithTheInodeOfTheOriginalIsACopy) {  // G11
+  const MachineId first = machine_id(data).value();
+  const std::string text = with_field(data / "machine_id", "born_at_ns", "1700000000000000001");
+  write_text(data / "machine_id", text);  // the same inode
+  EXPECT_EQ(machine_id(data).value().copied_from, first.id);
+}
+
+// An earlier version, or the file system, doesn't say when it was born.
+TEST_F(MachineIds, AFileWithoutABirthTimeKeepsItsId) {  // G11
+  const MachineId first = machine_id(data).value();
+  write_text(data / "machine_id", with_field(data / "machine_id", "born_at_ns", "null"));
+  EXPECT_EQ(machine_id(data).value().id, first.id);
+}
+
+// A sync leaves files alone that are as in the backup.
+TEST_F(MachineIds, TheFileOfABackupIsNeverLikeTheOneThatItReplaces) {  // G11
+  const MachineId first = machine_id(data).value();
+  const std::string backup = content_of(data / "machine_id");
+  EXPECT_EQ(machine_id(data).value().id, first.id);  // a start after the backup
+  EXPECT_NE(content_of(data / "machine_id"), backup);
+  write_text(data / "machine_id", backup);  // into the same file, as cp does
+  EXPECT_EQ(machine_id(data).value().copied_from, first.id);
+}
+
 TEST_F(MachineIds, AFileThatIsNoneIsReplacedAndItsModeIsPrivate) {  // G11
   write_text(data / "machine_id", "{\"schema\":\"machine.v1\"");
   const MachineId made = machine_id(data).value();
