@@ -40,19 +40,53 @@ TEST_F(RetentionTest, DropsNothingWithoutAGoodArchive) {
   untouched();
   fs::remove(at("archive"));
 
-  // An existing archive that was changed.
+  // One of the same name, which an attempt left before the drop, and which was changed.
   ASSERT_EQ(export_to("archive/" + fs::path(archive).filename().string()).exit_code, 0);
   const std::string lines = archive + "/events-000000000001.jsonl";
   const std::string whole = content_of(lines);
   std::string changed = whole;
   changed[changed.size() / 2] = static_cast<char>(changed[changed.size() / 2] ^ 1);
   write_text(lines, changed);
-  const Output refused = retain();
-  EXPECT_EQ(refused.exit_code, 1) << refused.out;
-  EXPECT_NE(refused.out.find("events-000000000001.jsonl"), std::string::npos) << refused.out;
-  untouched();
-  write_text(lines, whole);
-  EXPECT_TRUE(retained().at("dropped").as_bool()) << "a whole one is used as it is";
+  EXPECT_TRUE(retained().at("dropped").as_bool());
+  EXPECT_EQ(content_of(lines), whole) << "it is written anew";
+}
+
+// It has records that were redacted since, and would make the chain of archives look tampered with.
+TEST_F(RetentionTest, WhatAKilledAttemptLeftIsGoneAfterTheNext) {  // G17
+  const std::string secret = "hunter2-0123456789-secret";
+  result({"run", "cancel", start_run("deploy with " + secret)});
+  server_.stop();
+  fs::create_directories(at("archive/1-2"));
+  write_text(at("archive/1-2/incomplete.tmp"), "");
+  ASSERT_EQ(export_to("archive/1-3", {"--to", "3"}).exit_code, 0);
+  const std::string archive = text(retained({"--dry-run"}), "archive");
+  ASSERT_EQ(export_to("archive/" + fs::path(archive).filename().string()).exit_code, 0);
+  // An archive of a history that went on otherwise, as after a restored backup, stays.
+  fs::copy(server_.data(), at("fork"), fs::copy_options::recursive);
+  const auto redact = [this, &secret](const std::string& data) {
+    const std::string search = "grep -l " + secret + " '" + at("archive/1-3") + "'/*.jsonl";
+    EXPECT_FALSE(run_process({"sh", "-c", search}).out.empty());
+    const Output done = run_process(
+        {SIGNALBOX_BINARY, "--data", data, "audit", "redact", "3", "--reason", "leaked", "--json"});
+    EXPECT_EQ(done.exit_code, 0) << done.out << done.err;
+  };
+  redact(at("fork"));
+  const Output forked = run_process({SIGNALBOX_BINARY, "--data", at("fork"), "audit", "export",
+                                     "-o", at("archive/1-8"), "--signing-key", at("audit.key")});
+  ASSERT_EQ(forked.exit_code, 0) << forked.err;
+
+  server_.start();
+  ended_run("another run");
+  server_.stop();
+  redact(server_.data().string());
+  const std::string next = text(retained(), "archive");
+  EXPECT_NE(next, archive);
+  EXPECT_FALSE(fs::exists(at("archive/1-2")));
+  EXPECT_FALSE(fs::exists(at("archive/1-3")));
+  EXPECT_FALSE(fs::exists(archive));
+  EXPECT_TRUE(fs::exists(at("archive/1-8")));
+  EXPECT_TRUE(
+      run_process({"sh", "-c", "grep -rl " + secret + " '" + at("archive") + "'"}).out.empty());
 }
 
 // Night after night, as an auditor checks them.

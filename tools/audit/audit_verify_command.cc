@@ -143,7 +143,7 @@ Called<json::object> verify_one(const std::string& path, const VerifyOptions& op
 // another one says was erased.
 Called<json::object> verify_chain(const VerifyOptions& options,
                                   const std::vector<NoteVerifier>& trusted) {
-  std::multimap<Position, std::string> by_begin;
+  std::multimap<std::pair<Position, Position>, std::string> by_range;
   for (const std::string& path : options.paths) {
     const auto notes = read_export_notes(path, trusted);
     if (!notes) {
@@ -152,13 +152,14 @@ Called<json::object> verify_chain(const VerifyOptions& options,
           {notes.error().file.empty() ? path : notes.error().file, 0, 0, notes.error().message});
       return tl::unexpected(findings.error());
     }
-    by_begin.emplace(notes->manifest.from, path);
+    by_range.emplace(std::pair(notes->manifest.from, notes->manifest.to), path);
   }
   std::vector<VerifiedPart> parts;
   std::optional<std::filesystem::path> old_checkpoint;
   if (options.old_checkpoint) old_checkpoint = *options.old_checkpoint;
-  Position next = by_begin.begin()->first;
-  for (const auto& [from, path] : by_begin) {
+  Position next = by_range.begin()->first.first;
+  for (const auto& [range, path] : by_range) {
+    const Position from = range.first;
     if (from > next) {
       AuditFindings findings;
       findings.add({path, 0, next,

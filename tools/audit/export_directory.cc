@@ -78,6 +78,11 @@ tl::unexpected<CallError> not_ours(const fs::path& path, const std::string& why)
 
 }  // namespace
 
+bool is_unfinished_export(const fs::path& path) {
+  std::error_code failed;
+  return fs::exists(path / incomplete_name, failed) || is_unused(path);
+}
+
 Called<ExportDirectory> ExportDirectory::take(const fs::path& path, ExportFormat format,
                                               const std::vector<NoteSigner>& signers) {
   ExportDirectory directory{path, {}};

@@ -29,6 +29,9 @@ struct ExportDirectory {
   Called<void> finish(const ExportManifest& manifest, const std::vector<NoteSigner>& signers) const;
 };
 
+// Returns whether the directory has nothing but what an export that was interrupted left.
+bool is_unfinished_export(const std::filesystem::path& path);
+
 // A file of an export that is being written.
 class ExportFile {
  public:

@@ -84,42 +84,68 @@ Called<void> require_adopted_key(const std::vector<NoteSigner>& signers,
       {"signalbox audit adopt " + for_the_shell(signers.front().verifier().text())}));
 }
 
-// Removes what attempts that were killed left: exports that begin at the same record and didn't
-// come to their end. Their marker says so, and nothing else refers to them.
-void remove_unfinished(const fs::path& archive, Position from) {
-  std::error_code failed;
-  const std::string prefix = std::to_string(from) + "-";
-  std::vector<fs::path> unfinished;
-  for (const auto& each : fs::directory_iterator(archive.parent_path(), failed)) {
-    if (each.path() == archive || !each.path().filename().string().starts_with(prefix)) continue;
-    if (each.is_symlink(failed) || !each.is_directory(failed)) continue;
-    if (fs::exists(each.path() / incomplete_name, failed)) unfinished.push_back(each.path());
-  }
-  for (const fs::path& each : unfinished) fs::remove_all(each, failed);
+// Returns whether this is the name of an archive of ours that begins at the record.
+bool is_archive_name(std::string_view name, Position from, std::string_view mark) {
+  const std::string begin = std::to_string(from) + "-";
+  const std::string end = mark.empty() ? "" : "-" + std::string(mark);
+  if (name.size() <= begin.size() + end.size() || !name.starts_with(begin)) return false;
+  if (!name.ends_with(end)) return false;
+  name = name.substr(begin.size(), name.size() - begin.size() - end.size());
+  return name.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
-// Writes and verifies the archive. A complete archive of this log, left by an attempt that crashed
-// before the drop, is used again; an incomplete one is restarted. After a failure there is nothing
-// that wasn't there before.
+// Returns the other archives that begin at the same record, which attempts that were killed left:
+// nothing refers to them, as the log still has all of their records.
+std::vector<fs::path> left_archives(const RetentionRequest& request, Position from,
+                                    const fs::path& archive) {
+  std::vector<fs::path> left;
+  std::error_code failed;
+  for (const auto& each : fs::directory_iterator(archive.parent_path(), failed)) {
+    const std::string name = each.path().filename().string();
+    if (each.path() == archive || !is_archive_name(name, from, request.archive_mark)) continue;
+    if (!each.is_symlink(failed) && each.is_directory(failed)) left.push_back(each.path());
+  }
+  return left;
+}
+
+// Removes an archive that was left, once the new one is there. One of another history of the log,
+// as after a restored backup, has records that are nowhere else, and stays.
+void remove_continued(const fs::path& left, const fs::path& archive,
+                      const std::vector<NoteVerifier>& trusted, Position from) {
+  std::error_code failed;
+  const auto notes = read_export_notes(left, trusted);
+  const bool is_earlier = notes && notes->manifest.from == from &&
+                          verify_export({archive, trusted, left / checkpoint_name});
+  if (is_earlier) fs::remove_all(left, failed);
+}
+
+// Writes and verifies the archive, and removes those that attempts left which were killed before
+// the drop: texts in them may have been redacted since. After a failure there is nothing that
+// wasn't there before.
 Called<ExportManifest> archive_records(const RetentionRequest& request, const RetentionPlan& plan,
                                        const fs::path& archive) {
   const auto trusted = verifiers_of(request.signers);
-  const auto present = read_export_notes(archive, trusted);
-  const bool is_whole =
-      present && present->manifest.from == plan.from && present->manifest.to == plan.horizon;
+  const auto left = left_archives(request, plan.from, archive);
   std::error_code unknown;
+  for (const fs::path& each : left) {
+    if (is_unfinished_export(each)) fs::remove_all(each, unknown);
+  }
+  ExportRequest wanted;
+  wanted.data = request.data;
+  wanted.directory = archive;
+  wanted.to = plan.horizon;
+  wanted.signers = request.signers;
+  const auto present = read_export_notes(archive, trusted);
+  if (present && present->manifest.from == plan.from && present->manifest.to == plan.horizon) {
+    TRY(export_log(wanted));  // fails for an export of another history
+    fs::remove_all(archive, unknown);
+  }
   const bool is_new = fs::symlink_status(archive, unknown).type() == fs::file_type::not_found;
-  remove_unfinished(archive, plan.from);
   const auto give_up = [&](CallError error) {
     if (is_new) fs::remove_all(archive, unknown);
     return tl::unexpected(std::move(error));
   };
-  ExportRequest wanted;
-  wanted.data = request.data;
-  wanted.directory = archive;
-  if (!is_whole) wanted.from = plan.from;
-  wanted.to = plan.horizon;
-  wanted.signers = request.signers;
+  wanted.from = plan.from;
   if (auto exported = export_log(wanted); !exported) return give_up(std::move(exported.error()));
   forget_cached(archive);
   auto verified = verify_export({archive, trusted, std::nullopt});
@@ -128,6 +154,7 @@ Called<ExportManifest> archive_records(const RetentionRequest& request, const Re
     return give_up(io_error(archive.string() + " hasn't the records " + std::to_string(plan.from) +
                             " to " + std::to_string(plan.horizon)));
   }
+  for (const fs::path& each : left) remove_continued(each, archive, trusted, plan.from);
   return verified->manifest;
 }
 
