@@ -174,7 +174,7 @@ TEST_P(EventLogConformance, GrowsItsTreeByALeafARecord) {
   EXPECT_EQ(after.subtrees.front(), before.subtrees.front());
 }
 
-TEST_P(EventLogConformance, ServesReadersWhileItGrows) {
+TEST_P(EventLogConformance, ServesReadersWhileItGrows) {  // G15
   constexpr Position records = 600;
   std::atomic<bool> failed = false;
   std::thread reader([&] {
@@ -249,7 +249,7 @@ TEST_P(RedactableLogConformance, RedactsInItsPlace) {
 }
 
 // G17
-TEST_P(RedactableLogConformance, RedactsWhileOthersAppend) {
+TEST_P(RedactableLogConformance, RedactsWhileOthersAppend) {  // G15
   append_secret(log());
   const Event replacement = redaction_of_secret(0, secret_position).replacement;
   const auto missing = log().stage_redaction(9, replacement, Salt{});
