@@ -19,6 +19,9 @@
 namespace signalbox {
 namespace {
 
+// About a second of work. Nobody is answered until it is done.
+constexpr Position rows_at_start_max = 256 * 1024;
+
 // Opens the read models, and notes as their damage whatever makes them useless: the server builds
 // them again. Only the log is authoritative.
 Stored<std::unique_ptr<RocksTable>> open_read_models(const Config& config, const EventLog& log,
@@ -33,10 +36,10 @@ Stored<std::unique_ptr<RocksTable>> open_read_models(const Config& config, const
   return std::move(opened.table);
 }
 
-// Brings the read models to the log's tail, unless they turn out to be damaged.
+// Brings the read models to the log's tail, unless that takes long, or they turn out to be damaged.
 Stored<void> catch_up_read_models(const EventLog& log, RunIndex& index) {
   if (index.table().damage()) return {};
-  auto caught_up = Projector(log, index, {}).catch_up();
+  auto caught_up = Projector(log, index, {}).catch_up_at_start(rows_at_start_max);
   if (!caught_up && index.table().damage()) return {};
   return caught_up;
 }

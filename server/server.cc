@@ -130,11 +130,12 @@ int Server::run() {
   engine_.set_committer(*committer_);
   jobs_ = station_jobs();
   projector_.start();
+  // Before the leases: they don't count while nobody is answered.
+  projector_.wait_for_rebuild(std::chrono::milliseconds(limits::read_models_start_wait_ms_max));
   const bool begun = cell_ != nullptr || begin_serving();
   const auto roots_until = std::chrono::steady_clock::now() +
                            std::chrono::milliseconds(limits::run_roots_start_wait_ms_max);
   for (const auto& root : resolve_run_roots()) (void)root.wait_until(roots_until);
-  projector_.wait_for_rebuild(std::chrono::milliseconds(limits::read_models_start_wait_ms_max));
   if (begun && listen()) {
     signals_.async_wait([this](const boost::system::error_code& error, int signal) {
       if (error) return;

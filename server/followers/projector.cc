@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -43,6 +44,15 @@ Stored<void> Projector::catch_up() {
   auto followed = follow_to_tail();
   report_replaced();
   return followed;
+}
+
+Stored<void> Projector::catch_up_at_start(Position records_max) {
+  const Position missing = log_.tail() - index_.applied();
+  if (missing <= records_max) return catch_up();
+  if (index_.applied() == 0) {
+    index_.table().note_damage("there were none of " + std::to_string(missing) + " events");
+  }
+  return {};
 }
 
 void Projector::start() {

@@ -57,6 +57,9 @@ class Projector {
   // answers the queries that are ready. Blocks. For use before start(), or by callers that never
   // start the thread and choose themselves when to follow. Fails as the log and the index do.
   Stored<void> catch_up();
+  // Does the same before a service begins, unless more than `records_max` are missing. New rows of
+  // such a log are noted as damaged: they are computed while the service goes on.
+  Stored<void> catch_up_at_start(Position records_max);
   // Starts the thread; the destructor ends it.
   void start();
 

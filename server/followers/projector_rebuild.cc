@@ -47,9 +47,7 @@ void Projector::begin_rebuild() {
   applied_changed_.notify_all();
   if (note_) {
     note_(false,
-          "the read models are damaged and are computed from the log again, while the "
-          "service goes on: " +
-              why);
+          "the read models are computed from the log again, while the service goes on: " + why);
   }
 }
 

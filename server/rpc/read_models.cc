@@ -62,7 +62,7 @@ void answer_from_moment(Api& api, const Responder& responder, std::function<Rows
 
 Rejection read_models_rebuilding(const std::string& why) {
   return {ErrorCode::READ_MODELS_REBUILDING,
-          "the read models were damaged and are being computed from the log again; try again soon",
+          "the read models are being computed from the log again; try again soon",
           {{"reason", why}},
           {"signalbox status"}};
 }

@@ -123,6 +123,35 @@ TEST_F(ProjectorRebuild, AnswersAreCompleteOrRefusedAndCompleteInTheEnd) {  // G
   EXPECT_EQ(rebuilt.back().through, log.tail());
 }
 
+// As after a change of their format. A short log's are made before anybody is answered.
+TEST_F(ProjectorRebuild, NewRowsOfALongLogAreMadeWhileTheServiceGoesOn) {  // G3
+  append(20);
+  follow();
+  ASSERT_TRUE(follower->catch_up_at_start(log.tail()));
+  EXPECT_EQ(damaged_index->applied(), log.tail());
+  std::filesystem::remove_all(directory.path() / "t");
+  follow();
+  ASSERT_TRUE(follower->catch_up_at_start(log.tail() - 1));
+  EXPECT_EQ(damaged_index->applied(), 0U);
+  follower->start();
+  EXPECT_TRUE(follower->follow_to(log.tail()));
+  EXPECT_EQ(queued_runs(), 20U);
+  EXPECT_EQ(rebuilds_done(), 1U);
+}
+
+// Rows that only lag aren't made anew.
+TEST_F(ProjectorRebuild, RowsThatAreFarBehindGoOnWhileTheServiceDoes) {  // G3
+  append(20);
+  follow();
+  ASSERT_TRUE(follower->catch_up());
+  append(20);
+  ASSERT_TRUE(follower->catch_up_at_start(1));
+  EXPECT_LT(damaged_index->applied(), log.tail());
+  follower->start();
+  EXPECT_EQ(queued_runs(), 40U);
+  EXPECT_EQ(rebuilds_done(), 0U);
+}
+
 // Rows that were computed beside are exchanged at no earlier a position, and no query is refused.
 TEST_F(ProjectorRebuild, RowsAreExchangedBetweenQueries) {
   append(100);
