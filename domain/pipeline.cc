@@ -24,6 +24,11 @@ tl::unexpected<Rejection> pipeline_invalid(const std::string& station, const std
                 {{"station", station}, {"field", field}});
 }
 
+tl::unexpected<Rejection> pipeline_invalid(const std::string& field, const std::string& why) {
+  return reject(ErrorCode::PIPELINE_INVALID, "pipeline." + field + " " + why,
+                {{"station", std::string()}, {"field", field}});
+}
+
 bool is_name(const std::string& text) {
   if (text.empty() || text.size() > 64) return false;
   return std::all_of(text.begin(), text.end(), [](char c) {
@@ -330,11 +335,14 @@ StationDefinition builtin_station(BuiltinStation builtin, const std::string& rem
 
 Decided<void> validate(const PipelineDefinition& pipeline) {
   if (!is_name(pipeline.name)) {
-    return pipeline_invalid("", "name", "must be 1 to 64 letters, digits and '_'");
+    return pipeline_invalid("name", "must be 1 to 64 letters, digits and '_'");
   }
-  if (pipeline.stations.empty() || pipeline.stations.size() > limits::stations_max) {
+  if (pipeline.stations.empty()) {
+    return pipeline_invalid("station", "is missing: a pipeline needs one, in TOML [[station]]");
+  }
+  if (pipeline.stations.size() > limits::stations_max) {
     return pipeline_invalid(
-        "", "station", "must be there 1 to " + std::to_string(limits::stations_max) + " times");
+        "station", "may be there at most " + std::to_string(limits::stations_max) + " times");
   }
   TRY(validate_labels(pipeline));
   TRY(validate(pipeline.budget));
@@ -342,14 +350,14 @@ Decided<void> validate(const PipelineDefinition& pipeline) {
   std::size_t bytes = 0;
   for (const StationDefinition& station : pipeline.stations) {
     TRY(validate(station));
-    if (!names.insert(station.name).second)
-      return pipeline_invalid(station.name, "name", "is there twice");
+    const std::string& name = station.name;
+    if (!names.insert(name).second) return pipeline_invalid(name, "name", "is there twice");
     bytes += text_bytes(station);
   }
   if (bytes > limits::pipeline_bytes_max) {
-    return pipeline_invalid("", "station",
-                            "takes more than " + std::to_string(limits::pipeline_bytes_max) +
-                                " bytes in all; put long commands into a script");
+    const std::string bytes_max = std::to_string(limits::pipeline_bytes_max);
+    return pipeline_invalid("station", "takes more than " + bytes_max +
+                                           " bytes in all; put long commands into a script");
   }
   return {};
 }

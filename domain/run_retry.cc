@@ -93,9 +93,13 @@ Decided<Strategy> first_strategy(const Run& run, const std::optional<Strategy>& 
   if (!wanted) return strategies.front();
   if (std::find(strategies.begin(), strategies.end(), *wanted) != strategies.end()) return *wanted;
   std::vector<std::string> names;
-  for (const Strategy each : strategies) names.emplace_back(name_of(each));
+  std::string listed;
+  for (const Strategy each : strategies) {
+    names.emplace_back(name_of(each));
+    listed += (listed.empty() ? "" : ", ") + names.back();
+  }
   return reject(ErrorCode::INVALID_PARAMS,
-                "strategy must be one of those of station " + run.definition().name,
+                "strategy must be one of those of station " + run.definition().name + ": " + listed,
                 {{"field", std::string("strategy")},
                  {"value", std::string(name_of(*wanted))},
                  {"strategies", names}},

@@ -1,5 +1,6 @@
 #include "projections/card_index.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "domain/check.h"
@@ -25,6 +26,11 @@ std::string list_for(const CardFilter& filter) {
 }
 
 }  // namespace
+
+bool CardFilter::takes(CardStatus of_card) const {
+  if (status && of_card != *status) return false;
+  return statuses.empty() || std::ranges::find(statuses, of_card) != statuses.end();
+}
 
 std::uint64_t& CardCounts::of(CardStatus status) {
   switch (status) {
@@ -112,9 +118,7 @@ Stored<CardPage> CardIndex::list(const CardFilter& filter, std::size_t limit,
   range.limit = limit;
   range.end_before(cursor);
   // The card's status may have changed between the reads of the list and of the row.
-  return rows_.list(range, [&filter](const CardRow& row) {
-    return !filter.status || row.status == *filter.status;
-  });
+  return rows_.list(range, [&filter](const CardRow& row) { return filter.takes(row.status); });
 }
 
 Stored<std::vector<Position>> CardIndex::positions(const CardId& id) const {

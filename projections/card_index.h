@@ -23,6 +23,10 @@ namespace signalbox {
 struct CardFilter {
   std::optional<std::string> project;
   std::optional<CardStatus> status;
+  std::vector<CardStatus> statuses = {};  // any of them; empty: any
+
+  // Returns whether cards of this status match.
+  [[nodiscard]] bool takes(CardStatus of_card) const;
 };
 
 using CardPage = RowPage<CardRow>;

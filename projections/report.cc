@@ -26,6 +26,12 @@ std::int64_t elapsed_ms(std::int64_t from_ns, std::int64_t to_ns) {
 
 }  // namespace
 
+bool shows_that_service_lived(const Record& record) {
+  const bool is_of_audit = event_as<PayloadRedacted>(record.event) != nullptr ||
+                           event_as<HistoryDropped>(record.event) != nullptr;
+  return !is_of_audit || !record.command_id.empty() || !record.actor.starts_with("uid:");
+}
+
 struct ReportMeter::RecordVisitor {
   ReportMeter& meter;
   const Record& record;
@@ -121,7 +127,7 @@ struct ReportMeter::RecordVisitor {
     crash.position = record.position;
     crash.started_ns = record.recorded_at_ns;
     crash.incarnation = event.incarnation;
-    if (meter.latest_ns_) crash.down_ms_max = elapsed_ms(*meter.latest_ns_, record.recorded_at_ns);
+    crash.down_ms_max = elapsed_ms(meter.lived_ns_, record.recorded_at_ns);
     report().crashes.push_back(std::move(crash));
   }
   void operator()(const RecoveryFinished& event) const {
@@ -187,7 +193,7 @@ void ReportMeter::note_change(const Record& record, std::int64_t runs, std::int6
 
 void ReportMeter::apply(const Record& record) {
   signalbox::apply(RecordVisitor{*this, record}, record.event);
-  latest_ns_ = record.recorded_at_ns;
+  if (shows_that_service_lived(record)) lived_ns_ = record.recorded_at_ns;
 }
 
 void ReportMeter::end_attempt(const Record& record, Tally& tally) {

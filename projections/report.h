@@ -87,7 +87,7 @@ struct ReportedCrash {
   Position position = 0;          // of the ServerStarted after it
   std::int64_t started_ns = 0;    // when that was written, UTC
   std::uint64_t incarnation = 0;  // that began then
-  // Since the record before, so that the service was down for no longer.
+  // Since the service's last record before, so that it was down for no longer.
   std::int64_t down_ms_max = 0;
   std::uint64_t in_flight = 0;                    // items with a verdict
   std::map<std::string, std::uint64_t> verdicts;  // of those that the log names
@@ -118,14 +118,20 @@ struct ReportedEnd {
   std::size_t under_way = 0;  // attempts
 };
 
+// Returns whether the record shows that the service lived when it was written. `signalbox audit`
+// redacts and drops also in a log that no service has open. Its events there have a user as their
+// actor and no command's id; one that a service wrote for a client without an id has neither, and
+// shows nothing either.
+bool shows_that_service_lived(const Record& record);
+
 // Computes a report from records, applied in order. Its memory grows with the runs that they
 // concern.
 class ReportMeter {
  public:
-  // The period begins at `since_ns` (UTC). `before_ns` is when the record before the first one was
-  // written; nullopt if there is none.
-  ReportMeter(std::int64_t since_ns, std::optional<std::int64_t> before_ns)
-      : since_ns_(since_ns), latest_ns_(before_ns) {}
+  // The period begins at `since_ns` (UTC). `lived_ns` is when the last record before it was written
+  // that shows that the service lived; nullopt if none is known.
+  ReportMeter(std::int64_t since_ns, std::optional<std::int64_t> lived_ns)
+      : since_ns_(since_ns), lived_ns_(lived_ns.value_or(since_ns)) {}
 
   // Notes that an attempt of the run is under way since before the first record.
   void begin_under_way(const RunId& run_id);
@@ -158,7 +164,7 @@ class ReportMeter {
   ReportedFailure& failure_of(const std::string& code);
 
   const std::int64_t since_ns_;
-  std::optional<std::int64_t> latest_ns_;
+  std::int64_t lived_ns_;  // when the latest record shows that the service lived
   Report report_;
   std::optional<ReportSeries> series_;
   boost::unordered_flat_map<RunId, Tally, UuidHash> tallies_;

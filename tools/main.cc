@@ -86,8 +86,9 @@ void add_commands(CommandLine& line, Invocation& invocation, std::string_view wo
   app.footer(
       "Every command takes --data, --socket, --server, --token-file and --json, every\n"
       "query --at; they may follow the command. Exit codes: 0 done, 1 refused, 2 usage,\n"
-      "69 no server, 74 I/O, 75 try again, 77 not allowed, 78 bad configuration or\n"
-      "damaged data.\n\n"
+      "65 compared with another log, 69 no server, 74 I/O, 75 try again, 76 another\n"
+      "program answered too little, 77 not allowed, 78 bad configuration or damaged\n"
+      "data.\n\n"
       "Examples:\n"
       "  signalbox serve --data ./box\n"
       "  signalbox run start \"fix the failing test\" --watch\n"

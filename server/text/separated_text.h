@@ -32,11 +32,19 @@ std::optional<Number> whole_number(std::string_view text) {
   return number;
 }
 
+// Returns the texts with `separator` between each two.
+inline std::string joined(const std::vector<std::string>& texts, std::string_view separator) {
+  std::string text;
+  for (const std::string& each : texts) {
+    if (!text.empty()) text += separator;
+    text += each;
+  }
+  return text;
+}
+
 // Returns the texts with ", " between each two.
 inline std::string comma_separated(const std::vector<std::string>& texts) {
-  std::string text;
-  for (const std::string& each : texts) text += (text.empty() ? "" : ", ") + each;
-  return text;
+  return joined(texts, ", ");
 }
 
 }  // namespace signalbox

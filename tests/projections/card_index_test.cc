@@ -132,6 +132,8 @@ TEST_P(CardIndexTest, ListsByProjectAndStatusTheLatestFirstInPages) {
   EXPECT_EQ(listed({{}, CardStatus::backlog}), (Ids{3, 2}));
   EXPECT_EQ(listed({"web", CardStatus::backlog}), Ids{3});
   EXPECT_EQ(listed({{}, CardStatus::merged}), Ids{1});
+  EXPECT_EQ(listed({{}, {}, {CardStatus::merged, CardStatus::backlog}}), (Ids{3, 2, 1}));
+  EXPECT_EQ(listed({"web", {}, {CardStatus::merged, CardStatus::failed}}), Ids{1});
   EXPECT_EQ(listed({"we", CardStatus::merged}), Ids{});
 
   Ids paged;

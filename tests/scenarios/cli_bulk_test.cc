@@ -2,6 +2,7 @@
 // own.
 #include <csignal>
 #include <cstdlib>
+#include <regex>
 
 #include "tests/scenarios/cli_fixture.h"
 #include "tools/commands/run_batch.h"
@@ -279,6 +280,43 @@ TEST_F(BulkTest, RetryLeavesOutTheRunsOfCards) {  // O2
   EXPECT_EQ(retried.at("of_cards"), 1);
   EXPECT_EQ(status_of(own), "running");
   EXPECT_EQ(status_of(of_card), "failed");
+}
+
+// As those of `run list`, whose help says the same.
+TEST_F(BulkTest, SeveralStatusesSelectRuns) {  // O2, O5
+  const std::string queued = start_labelled("queued", "blue");
+  const std::string paused = start_labelled("paused", "blue");
+  result({"run", "pause", paused});
+  const json::object both = result(
+      {"run", "cancel", "--all", "--status", "queued,paused,queued", "--since", "8h", "--dry-run"});
+  EXPECT_EQ(both.at("total"), 2);
+  EXPECT_EQ(result({"run", "cancel", "--all", "--status", "paused", "--yes"}).at("done"), 1);
+  EXPECT_EQ(status_of(queued), "queued");
+
+  const Output ended =
+      server_.cli({"run", "cancel", "--all", "--status", "queued,failed", "--label", "team=blue"});
+  EXPECT_EQ(ended.exit_code, 2) << ended.out;
+  EXPECT_NE(ended.err.find("run cancel doesn't apply to a run that is failed; it applies to those "
+                           "that are queued, running, paused"),
+            std::string::npos)
+      << ended.err;
+  const Output unknown = server_.cli({"run", "retry", "--all", "--status", "foo"});
+  EXPECT_EQ(unknown.exit_code, 2) << unknown.out;
+  EXPECT_NE(unknown.err.find("--status takes no `foo`; it takes queued, running, paused"),
+            std::string::npos)
+      << unknown.err;
+  for (const Output& refused : {ended, unknown}) {
+    const std::size_t tried = refused.err.find("try: ") + 5;
+    const std::string next = refused.err.substr(tried, refused.err.find('\n', tried) - tried);
+    EXPECT_EQ(paste(next).exit_code, 0) << next;
+  }
+  for (const char* verb : {"list", "cancel", "pause", "resume", "retry"}) {
+    const std::string help =
+        std::regex_replace(server_.cli({"run", verb, "--help"}).out, std::regex("\\s+"), " ");
+    EXPECT_EQ(help.find("RFC3339"), std::string::npos) << help;
+    EXPECT_NE(help.find("--since MOMENT"), std::string::npos) << help;
+    EXPECT_NE(help.find("or of any of several"), std::string::npos) << help;
+  }
 }
 
 TEST_F(BulkTest, OneOfARunAndAllIsNamed) {  // O2

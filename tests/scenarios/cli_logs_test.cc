@@ -95,6 +95,43 @@ TEST_F(LogsTest, ALongOutputIsReadInParts) {  // O2
   EXPECT_NE(all.find("\n30000\n"), std::string::npos);
 }
 
+// A program gets what a person gets, and is told what isn't there any more.
+TEST_F(LogsTest, OneObjectHasAllThatIsKept) {  // O2, O6
+  const std::string run_id = start_printing("seq 1 300000");
+  let_go();
+  await_status(run_id, "succeeded");
+  const json::object whole = result({"run", "logs", run_id});
+  EXPECT_TRUE(text(whole, "text") == printed(run_id)) << "too long to be shown";
+  EXPECT_EQ(whole.at("next_offset"), whole.at("end"));
+  EXPECT_EQ(whole.at("bytes").to_number<std::size_t>(), text(whole, "text").size());
+  const json::array& not_kept = whole.at("not_kept").as_array();
+  ASSERT_EQ(not_kept.size(), 1U);
+  EXPECT_EQ(not_kept.front().at("offset").to_number<std::size_t>(), 512U * 1024U);
+  EXPECT_EQ(not_kept.front().at("bytes").to_number<std::size_t>() + text(whole, "text").size(),
+            whole.at("end").to_number<std::size_t>());
+}
+
+TEST_F(LogsTest, WhatGoesWithoutOneObjectIsSaid) {  // O6
+  const std::string run_id = start_printing("echo first; echo second");
+  let_go();
+  await_status(run_id, "succeeded");
+  const std::vector<std::vector<std::string>> refused = {{"--follow"}, {"--grep", "s e|^s"}};
+  for (const std::vector<std::string>& options : refused) {
+    std::vector<std::string> words{"run", "logs", run_id, "--json"};
+    words.insert(words.end(), options.begin(), options.end());
+    const json::object error = one_object(server_.cli(words)).at("error").as_object();
+    EXPECT_NE(text(error, "message").find("--follow and --grep go without --json"),
+              std::string::npos)
+        << json::serialize(error);
+    const json::array next = error.at("data").at("next_commands").as_array();
+    ASSERT_EQ(next.size(), 1U);
+    const Output pasted = paste(std::string(next.front().as_string()));
+    EXPECT_EQ(pasted.exit_code, 0) << pasted.err;
+    EXPECT_TRUE(pasted.out.ends_with(options.size() == 1 ? "second\nthe end\n" : "second\n"))
+        << pasted.out;
+  }
+}
+
 // The line before the part that isn't kept and the one after it are two lines.
 TEST_F(LogsTest, ASearchFindsNothingAcrossWhatIsntKept) {  // O2
   const std::string run_id = start_printing(

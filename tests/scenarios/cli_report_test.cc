@@ -1,7 +1,8 @@
 // `signalbox report`: last night in one screen.
 #include <algorithm>
 
-#include "tests/scenarios/cli_fixture.h"
+#include "server/text/time_text.h"
+#include "tests/scenarios/redaction_fixture.h"
 
 namespace signalbox {
 namespace {
@@ -75,6 +76,32 @@ TEST_F(ReportTest, SmallAmountsAreShown) {  // O3
   EXPECT_NE(run.out.find("0.00102 of 0.0015 USD, 10 tokens"), std::string::npos) << run.out;
   const Output shown = report();
   EXPECT_NE(shown.out.find("0.00102 USD, 10 tokens"), std::string::npos) << shown.out;
+}
+
+// An audit of a log that nobody serves writes into it as well.
+TEST_F(RedactionTest, WhatIsRedactedAfterACrashShortensNoDownTime) {  // O3
+  start_run_with_secret();
+  server_.kill();
+  ASSERT_EQ(server_.cli(redact_words()).exit_code, 0);
+  server_.start();
+  const json::array redactions = all_events("PayloadRedacted");
+  ASSERT_EQ(redactions.size(), 1U);
+  const json::object& redaction = redactions.front().as_object();
+  const auto redacted_at = redaction.at("position").to_number<std::int64_t>();
+  const json::array last =
+      rpc("events.read", {{"from", redacted_at - 1}, {"limit", 1}}).at("events").as_array();
+  const auto ms_of = [](const json::value& time) {
+    return parse_time(std::string(time.as_string())).value_or(0) / 1'000'000;
+  };
+  for (const std::string& since : {std::string("24h"), std::to_string(redacted_at)}) {
+    const json::object shown = result({"report", "--since", since});
+    ASSERT_EQ(shown.at("crashes").as_array().size(), 1U) << since;
+    const json::object& crash = shown.at("crashes").as_array().front().as_object();
+    const auto down_ms = crash.at("down_ms_max").to_number<std::int64_t>();
+    const auto expected_ms = ms_of(crash.at("started_at")) - ms_of(last.front().at("recorded_at"));
+    EXPECT_LE(std::abs(down_ms - expected_ms), 1) << since;
+    EXPECT_GT(down_ms, ms_of(crash.at("started_at")) - ms_of(redaction.at("recorded_at"))) << since;
+  }
 }
 
 TEST_F(ReportTest, AMomentThatIsNoneIsRefused) {  // O3

@@ -175,6 +175,8 @@ TEST_F(CliTest, NothingThereIsNoError) {  // O6
   EXPECT_EQ(server_.cli({"run", "list", "--status", "failed,canceled"}).out, none);
   EXPECT_EQ(server_.cli({"card", "list", "--status", "failed"}).out,
             "no card matches; `signalbox card list` shows all of them\n");
+  EXPECT_EQ(server_.cli({"card", "list", "--status", "blocked,failed"}).out,
+            "no card matches; `signalbox card list` shows all of them\n");
   EXPECT_EQ(server_.cli({"lock", "list", "--owner", "nobody"}).out,
             "no lock matches; `signalbox lock list` shows all of them\n");
   EXPECT_EQ(server_.cli({"tick", "list", "--loop", "none"}).out,

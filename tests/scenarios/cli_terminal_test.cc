@@ -1,21 +1,14 @@
 // What the command line does only on a terminal, and the completion script in a real bash.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
-#include <sstream>
 
 #include "tests/scenarios/cli_fixture.h"
+#include "tests/scenarios/on_terminal.h"
 
 namespace signalbox {
 namespace {
-
-// Runs a shell command on a pseudo-terminal, with script(1) of util-linux.
-Output on_terminal(const std::string& command, const std::vector<std::string>& environment) {
-  return run_process({"script", "--quiet", "--return", "--command", command, "/dev/null"},
-                     environment);
-}
 
 TEST_F(CliTest, ColoursOnATerminalUnlessNoColor) {
   start_run("colourful");
@@ -40,23 +33,9 @@ TEST_F(CliTest, LongLinesAreCutOnATerminalOnly) {
   EXPECT_NE(cut.out.find("ggg…"), std::string::npos) << cut.out;
 }
 
-// Returns the output of a command on a terminal of 80 columns, and expects that no line of it is
-// wider.
 std::string on_80_columns(const std::string& words, const std::filesystem::path& data,
                           int exit_code = 0) {
-  const Output shown = on_terminal(
-      "stty cols 80; " + std::string(SIGNALBOX_BINARY) + " " + words + " --data " + data.string(),
-      {"TERM=xterm", "NO_COLOR=1"});
-  EXPECT_EQ(shown.exit_code, exit_code) << shown.out;
-  std::istringstream lines(shown.out);
-  for (std::string line; std::getline(lines, line);) {
-    while (line.ends_with('\r')) line.pop_back();
-    if (line.starts_with("run root")) continue;  // a path stays whole
-    const auto characters =
-        std::count_if(line.begin(), line.end(), [](char each) { return (each & 0xC0) != 0x80; });
-    EXPECT_LE(characters, 80) << words << ": " << line;
-  }
-  return shown.out;
+  return on_columns(80, words, data, exit_code);
 }
 
 TEST_F(CliTest, TablesFitIntoEightyColumns) {  // O6

@@ -333,6 +333,9 @@ TEST_F(RpcBoard, ListsCardsWithWhatTheyWaitFor) {
   EXPECT_EQ(rest.at("result").at("cards").at(0).at("title"), "First");
   EXPECT_EQ(code_of(ask("card.list", R"({"limit":501})")), "INVALID_PARAMS");
   EXPECT_EQ(code_of(ask("card.list", R"({"status":"done"})")), "INVALID_PARAMS");
+  EXPECT_EQ(code_of(ask("card.list", R"({"status":["backlog","done"]})")), "INVALID_PARAMS");
+  const auto several = ask("card.list", R"({"status":"backlog,merged"})").at("result").as_object();
+  EXPECT_EQ(several.at("cards").as_array().size(), 2U) << json::serialize(several);
 }
 
 // Such a run has no worktree any more, and would be a second agent beside the card's next run.

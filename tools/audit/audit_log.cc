@@ -32,7 +32,7 @@ CallError position_not_found(Position position, Position tail) {
       {ErrorCode::POSITION_NOT_FOUND,
        "the log has no record " + std::to_string(position) + "; it ends at " + std::to_string(tail),
        {position_detail("position", position), position_detail("tail", tail)},
-       {}});
+       {"signalbox events --backwards --limit 1"}});
 }
 
 Called<void> require_position(const AuditLog& log, Position position) {

@@ -93,6 +93,7 @@ std::vector<std::string> namesakes(const CLI::App& command, const std::string& w
 CallError unknown_command(const CLI::App& command, const std::string& word) {
   const std::string name = full_name(command);
   const std::vector<std::string> known = subcommand_names(command);
+  if (word == "help") return usage_error("it is `" + name + " --help`", {name + " --help"});
   if (const auto meant = nearest_word(word, known)) {
     return usage_error(
         "there is no `" + name + " " + word + "`; did you mean `" + name + " " + *meant + "`?",

@@ -216,6 +216,7 @@ int run(CommandLine& line, Invocation& invocation, int argc, char** argv) {
   argc = take_command_words(argc, argv, invocation);
   auto action = line.parse(argc, argv);
   if (action) {
+    invocation.command_name = line.given();
     const auto taken = require_no_moment(line, invocation);
     if (!taken) return static_cast<int>(answer(invocation, tl::unexpected(taken.error()), {}));
     return static_cast<int>(checked(*action, invocation));
@@ -237,8 +238,26 @@ Terminal output_terminal(const Invocation& invocation) {
   return terminal;
 }
 
+namespace {
+
+// Returns the usage error with the command's help as the command to run next.
+CallError with_help(const Invocation& invocation, CallError error) {
+  json::value& data = error.error["data"];
+  if (!data.is_object()) data.emplace_object();
+  data.as_object()["next_commands"] =
+      json::array{"signalbox " + invocation.command_name + " --help"};
+  return error;
+}
+
+}  // namespace
+
 ExitCode answer(const Invocation& invocation, const Called<json::object>& result,
                 const View& view) {
+  // A server knows what is wrong with its params, and not which command's options they are.
+  if (!result && result.error().exit_code == ExitCode::usage && !invocation.command_name.empty() &&
+      next_commands_of(result.error()).empty()) {
+    return answer(invocation, tl::unexpected(with_help(invocation, result.error())), view);
+  }
   if (invocation.json) {
     json::object object;
     object["ok"] = result.has_value();

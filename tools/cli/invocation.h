@@ -45,6 +45,7 @@ struct Invocation {
   // The words after "--", for a command that runs another.
   std::optional<std::vector<std::string>> command_words;
 
+  std::string command_name;  // the words of the command, such as "run list"
   // All words of the command line, beginning with the program's name.
   char** words = nullptr;
 

@@ -14,6 +14,7 @@
 #include "tools/cli/client.h"
 #include "tools/cli/json_fields.h"
 #include "tools/cli/short_id.h"
+#include "tools/cli/typed_command.h"
 
 namespace signalbox {
 namespace {
@@ -89,8 +90,43 @@ Called<json::object> PastDirectory::call(std::string_view method, const json::ob
   return std::move(answer.at("result").as_object());
 }
 
-Called<json::object> call_past(const Invocation& invocation, std::string_view method,
-                               json::object params) {
+namespace {
+
+// Returns the words of the command line without --at, with the whole id of the run or card that
+// `params` name: at present, its end or `last` may stand for another one.
+std::vector<std::string> words_about_present(const Invocation& invocation,
+                                             const json::object& params) {
+  std::vector<std::string> words{"signalbox"};
+  std::string id = text_at(params, "run_id");
+  if (id.empty()) id = text_at(params, "card_id");
+  for (char** word = invocation.words; *word != nullptr && *(word + 1) != nullptr;) {
+    const std::string typed(*++word);
+    if (typed == "--at" && *(word + 1) != nullptr) {
+      ++word;
+    } else if (!typed.starts_with("--at=")) {
+      const bool is_id =
+          !id.empty() && is_short_id(typed) && (typed == "last" || id.ends_with(typed));
+      words.push_back(is_id ? std::exchange(id, {}) : typed);
+    }
+  }
+  return words;
+}
+
+// What isn't a query has no past. The server names the method that does the same at present; the
+// person typed a command.
+CallError about_present(const Invocation& invocation, const json::object& params, CallError error) {
+  const std::vector<std::string> commands = next_commands_of(error);
+  if (code_of(error) != "NOT_ALLOWED" || invocation.words == nullptr || commands.size() != 1 ||
+      !commands.front().starts_with("signalbox rpc ")) {
+    return error;
+  }
+  error.error["data"].as_object()["next_commands"] =
+      json::array{pasted_words(words_about_present(invocation, params))};
+  return error;
+}
+
+Called<json::object> answer_of_past(const Invocation& invocation, std::string_view method,
+                                    json::object params) {
   const auto server = TRY(invocation.past_server_address());
   if (server) {
     params["at"] =
@@ -105,6 +141,15 @@ Called<json::object> call_past(const Invocation& invocation, std::string_view me
     invocation.past = std::move(opened);
   }
   return invocation.past->call(method, params);
+}
+
+}  // namespace
+
+Called<json::object> call_past(const Invocation& invocation, std::string_view method,
+                               json::object params) {
+  return answer_of_past(invocation, method, params).map_error([&](CallError error) {
+    return about_present(invocation, params, std::move(error));
+  });
 }
 
 Called<std::string> whole_run_id(const Invocation& invocation, const std::string& id) {

@@ -65,7 +65,7 @@ void TextTable::fit(std::vector<std::size_t>& shown, std::vector<std::size_t>& w
     std::size_t widest = last;
     if (widths[last] <= last_columns_min) {
       for (const std::size_t column : shown) {
-        if (!columns_[column].is_pasted && widths[column] > widths[widest]) widest = column;
+        if (!columns_[column].is_cut_last && widths[column] > widths[widest]) widest = column;
       }
     }
     if (widths[widest] <= cut_columns_min) {

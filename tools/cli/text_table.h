@@ -23,13 +23,16 @@ class TextTable {
     Align align = Align::left;
     // On a terminal that is too narrow, columns with a rank are left out, the highest first.
     int spare_rank = 0;
-    bool has_ids = false;    // a terminal shows their ends (short_id.h)
-    bool is_pasted = false;  // into other commands, so it is cut only where nothing else is left
+    bool has_ids = false;      // a terminal shows their ends (short_id.h)
+    bool is_cut_last = false;  // only where nothing else is left that could be
   };
   static Column ids(std::string header) { return {std::move(header), Align::left, 0, true, true}; }
+  // What is pasted into other commands.
   static Column pasted(std::string header) {
     return {std::move(header), Align::left, 0, false, true};
   }
+  // Drawn over the whole column, so that a cut would take the same part of each row.
+  static Column picture(std::string header) { return pasted(std::move(header)); }
   static Column spare(int rank, std::string header, Align align = Align::left) {
     return {std::move(header), align, rank, false};
   }
@@ -42,7 +45,7 @@ class TextTable {
 
   // Formats the table. A column without any text isn't shown. On a terminal no line is wider than
   // that: ids are shortened, spare columns left out, then the last column, the widest, and what is
-  // pasted are cut.
+  // pasted or a picture are cut.
   [[nodiscard]] std::string text(const Terminal& terminal) const;
 
  private:

@@ -2,6 +2,7 @@
 #include <memory>
 #include <optional>
 
+#include "server/text/separated_text.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/elapsed_text.h"
 #include "tools/cli/json_fields.h"
@@ -72,7 +73,8 @@ void add_card_get(ToolCommand card, Invocation& invocation) {
 }
 
 struct ListCardsOptions {
-  std::optional<std::string> project, status, cursor;
+  std::vector<std::string> statuses;
+  std::optional<std::string> project, cursor;
   std::optional<std::uint32_t> limit;
   bool all = false;
 };
@@ -80,7 +82,7 @@ struct ListCardsOptions {
 Called<json::object> list_cards(const Invocation& invocation, const ListCardsOptions& options) {
   json::object params;
   set_param(params, "project", options.project);
-  set_param(params, "status", options.status);
+  if (!options.statuses.empty()) params["status"] = joined(options.statuses, ",");
   set_param(params, "limit", options.limit);
   set_param(params, "cursor", options.cursor);
   auto page = call_server(invocation, "card.list", params);
@@ -100,20 +102,22 @@ void add_card_list(ToolCommand card, Invocation& invocation) {
   ToolCommand command = card.add_subcommand("list", "Cards, newest first");
   const auto options = std::make_shared<ListCardsOptions>();
   command.add_option("--project", options->project, "Only cards of this project");
-  command.add_option("--status", options->status, "Only cards of this status")
-      .one_of({"backlog", "running", "verifying", "verified", "merged", "blocked", "failed"});
+  command
+      .add_option("--status", options->statuses, "Only cards of this status, or of any of several")
+      .one_of({"backlog", "running", "verifying", "verified", "merged", "blocked", "failed"})
+      .list();
   command.add_option("--limit", options->limit, "Cards per page, 1 to 500; default: 50");
   command.add_option("--cursor", options->cursor,
                      "Continue after the page that returned this cursor");
   command.add_flag("--all", options->all, "All pages");
   command.footer(
       "Examples:\n"
-      "  signalbox card list --project web\n"
+      "  signalbox card list --project web --status blocked,failed\n"
       "  signalbox card list --status blocked --json | jq -r '.result.cards[].card_id'");
   command.action([options, &invocation] {
     return answer(invocation, list_cards(invocation, *options),
                   [options](const json::object& result, const Terminal& terminal) {
-                    const bool is_filtered = options->project || options->status;
+                    const bool is_filtered = options->project || !options->statuses.empty();
                     if (is_filtered && array_at(result, "cards").empty() &&
                         text_at(result, "next_cursor").empty()) {
                       return no_match("card", "signalbox card list");

@@ -135,7 +135,12 @@ void add_plan_list(ToolCommand plan, Invocation& invocation) {
       "  signalbox plan list\n"
       "  signalbox plan list --waiting-for plan");
   command.action([phase, &invocation] {
-    return answer(invocation, list_plans(invocation, *phase), view_plan_list);
+    return answer(invocation, list_plans(invocation, *phase),
+                  [phase](const json::object& result, const Terminal& terminal) {
+                    return *phase && array_at(result, "plans").empty()
+                               ? no_match("plan", "signalbox plan list")
+                               : view_plan_list(result, terminal);
+                  });
   });
 }
 

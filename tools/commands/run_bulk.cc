@@ -11,6 +11,7 @@
 #include "domain/text_parts.h"
 #include "domain/try.h"
 #include "server/text/printable_text.h"
+#include "server/text/separated_text.h"
 #include "server/text/time_text.h"
 #include "tools/cli/elapsed_text.h"
 #include "tools/cli/json_fields.h"
@@ -28,25 +29,10 @@ constexpr std::int64_t bulk_page_rows = 500;
 constexpr std::size_t batch_bytes_max = 64;  // a command's id has a time and the run's beside it
 constexpr std::size_t kept_goal_bytes_max = 200;
 
-// Returns the options that select the runs, without the status.
-std::vector<std::string> selecting_words(const RunSelection& selection) {
-  std::vector<std::string> words;
-  const std::pair<const char*, const std::optional<std::string>*> options[] = {
-      {"--project", &selection.project},
-      {"--label", &selection.label},
-      {"--since", &selection.since},
-      {"--until", &selection.until}};
-  for (const auto& [name, value] : options) {
-    if (*value) words.insert(words.end(), {name, **value});
-  }
-  return words;
-}
-
-// Returns the command that lists the selected runs of one status, or of any.
-std::string list_command(const RunSelection& selection, const std::optional<std::string>& status) {
-  std::vector<std::string> words = selecting_words(selection);
+// Returns the command that lists the selected runs.
+std::string list_command(const RunSelection& selection) {
+  std::vector<std::string> words = run_filter_words(selection.filter);
   words.insert(words.begin(), {"signalbox", "run", "list"});
-  if (status) words.insert(words.end(), {"--status", *status});
   return pasted_words(words);
 }
 
@@ -56,10 +42,7 @@ Called<void> add_runs_of(const Invocation& invocation, const RunSelection& selec
                          const BulkAction& action, const std::string& status,
                          std::set<std::string>& known, RunBatch& batch) {
   json::object params{{"status", status}, {"limit", bulk_page_rows}};
-  set_param(params, "project", selection.project);
-  set_param(params, "label", selection.label);
-  set_param(params, "since", selection.since);
-  set_param(params, "until", selection.until);
+  set_run_filter(params, selection.filter);
   for (;;) {
     const auto page = TRY(call_server(invocation, "run.list", params));
     for (const json::value& each : array_at(page, "runs")) {
@@ -77,7 +60,7 @@ Called<void> add_runs_of(const Invocation& invocation, const RunSelection& selec
     if (batch.runs.size() > bulk_runs_max) {
       return tl::unexpected(
           usage_error("more than " + std::to_string(bulk_runs_max) + " runs match; select fewer",
-                      {list_command(selection, selection.status)}));
+                      {list_command(selection)}));
     }
     const std::string cursor = text_at(page, "next_cursor");
     if (cursor.empty()) return {};
@@ -85,27 +68,31 @@ Called<void> add_runs_of(const Invocation& invocation, const RunSelection& selec
   }
 }
 
-// Returns the statuses that runs are selected by.
+// Returns the statuses that runs are selected by, each once.
 Called<std::vector<std::string>> selected_statuses(const RunSelection& selection,
                                                    const BulkAction& action) {
-  if (!selection.status) return action.statuses;
-  if (std::find(action.statuses.begin(), action.statuses.end(), *selection.status) ==
-      action.statuses.end()) {
-    return tl::unexpected(
-        usage_error("run " + action.verb + " doesn't apply to a run that is " + *selection.status,
-                    {list_command(selection, selection.status)}));
+  const std::vector<std::string>& asked = selection.filter.statuses;
+  if (asked.empty()) return action.statuses;
+  for (const std::string& status : asked) {
+    if (std::ranges::find(action.statuses, status) != action.statuses.end()) continue;
+    return tl::unexpected(usage_error("run " + action.verb + " doesn't apply to a run that is " +
+                                          status + "; it applies to those that are " +
+                                          comma_separated(action.statuses),
+                                      {list_command(selection)}));
   }
-  return std::vector<std::string>{*selection.status};
+  std::vector<std::string> selected;
+  for (const std::string& status : action.statuses) {
+    if (std::ranges::find(asked, status) != asked.end()) selected.push_back(status);
+  }
+  return selected;
 }
 
 // Returns what makes two commands the same, beginning with the line of the server.
 Called<std::string> command_text(const Invocation& invocation, const RunSelection& selection,
                                  const BulkAction& action) {
   const auto server = TRY(invocation.server_address());
-  std::vector<std::string> words = selecting_words(selection);
-  if (selection.status) words.insert(words.end(), {"--status", *selection.status});
   return server.text() + "\n" + action.method + " " + json::serialize(action.params) + "\n" +
-         pasted_words(words);
+         pasted_words(run_filter_words(selection.filter));
 }
 
 // The list that the command is about was removed. Another one would have other runs.
@@ -341,14 +328,7 @@ std::string view_dry_run(const RunBatch& batch, const json::object& result,
 
 void add_run_selection(ToolCommand command, RunSelection& selection) {
   command.add_flag("--all", selection.all, "All runs that the options below select");
-  command.add_option("--status", selection.status, "With --all: only runs of this status");
-  command.add_option("--project", selection.project, "With --all: only runs of this project");
-  command.add_option("--label", selection.label, "With --all: only runs with this label")
-      .type_name("NAME=VALUE");
-  command.add_option("--since", selection.since, "With --all: only those started since then")
-      .type_name("RFC3339");
-  command.add_option("--until", selection.until, "With --all: only those started before then")
-      .type_name("RFC3339");
+  add_run_filter_options(command, selection.filter, "With --all: only runs");
   command.add_flag("--dry-run", selection.dry_run, "With --all: show the runs, change nothing");
   command.add_flag("--yes", selection.yes, "With --all: don't ask");
   command.add_option("--batch", selection.batch,

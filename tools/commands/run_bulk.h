@@ -9,6 +9,7 @@
 #include <boost/json/object.hpp>
 
 #include "tools/cli/invocation.h"
+#include "tools/commands/run_filter_options.h"
 
 namespace signalbox {
 
@@ -17,7 +18,7 @@ inline constexpr std::size_t bulk_runs_max = 10'000;
 
 struct RunSelection {
   bool all = false;
-  std::optional<std::string> status, project, label, since, until;
+  RunFilterOptions filter;
   bool dry_run = false;
   bool yes = false;
   std::optional<std::string> batch;

@@ -11,6 +11,7 @@
 #include "tools/cli/json_fields.h"
 #include "tools/cli/remote_call.h"
 #include "tools/cli/text_table.h"
+#include "tools/commands/run_filter_options.h"
 #include "tools/views/run_view.h"
 
 namespace signalbox {
@@ -19,8 +20,9 @@ namespace {
 namespace json = boost::json;
 
 struct RunListOptions {
-  std::vector<std::string> statuses, waiting_for;
-  std::optional<std::string> project, label, station, code, text, since, until, order_by, cursor;
+  RunFilterOptions filter;
+  std::vector<std::string> waiting_for;
+  std::optional<std::string> station, code, text, order_by, cursor;
   std::optional<std::uint32_t> limit;
   bool totals = false;
   bool all = false;
@@ -32,15 +34,12 @@ void set_list(json::object& params, const char* name, const std::vector<std::str
 
 Called<json::object> read_run_list(const Invocation& invocation, const RunListOptions& options) {
   json::object params;
-  set_list(params, "status", options.statuses);
+  set_list(params, "status", options.filter.statuses);
   set_list(params, "waiting_for", options.waiting_for);
-  set_param(params, "project", options.project);
-  set_param(params, "label", options.label);
+  set_run_filter(params, options.filter);
   set_param(params, "station", options.station);
   set_param(params, "code", options.code);
   set_param(params, "text", options.text);
-  set_param(params, "since", options.since);
-  set_param(params, "until", options.until);
   set_param(params, "order_by", options.order_by);
   set_param(params, "cursor", options.cursor);
   set_param(params, "limit", options.limit);
@@ -61,9 +60,9 @@ Called<json::object> read_run_list(const Invocation& invocation, const RunListOp
 }
 
 bool has_filter(const RunListOptions& options) {
-  return !options.statuses.empty() || !options.waiting_for.empty() || options.project ||
-         options.label || options.station || options.code || options.text || options.since ||
-         options.until || options.order_by == "ended" || options.cursor;
+  return !run_filter_words(options.filter).empty() || !options.waiting_for.empty() ||
+         options.station || options.code || options.text || options.order_by == "ended" ||
+         options.cursor;
 }
 
 std::string view_listed_runs(const RunListOptions& options, const json::object& result,
@@ -87,29 +86,15 @@ std::string view_listed_runs(const RunListOptions& options, const json::object& 
 void add_run_list_command(ToolCommand run, Invocation& invocation) {
   ToolCommand command = run.add_subcommand("list", "Runs, newest first");
   const auto options = std::make_shared<RunListOptions>();
-  command
-      .add_option("--status", options->statuses, "Only runs of this status, or of any of several")
-      .one_of({"queued", "running", "paused", "succeeded", "failed", "canceled"})
-      .list();
+  add_run_filter_options(command, options->filter, "Only runs");
   command
       .add_option("--waiting-for", options->waiting_for,
                   "Only runs that wait for this, or for any of several")
       .one_of({"backoff", "deferred", "stalled", "quota", "approval", "budget"})
       .list();
-  command.add_option("--project", options->project, "Only runs of this project");
-  command.add_option("--label", options->label, "Only runs with this label")
-      .type_name("NAME=VALUE");
   command.add_option("--station", options->station, "Only runs at this station");
   command.add_option("--code", options->code, "Only runs with this error code");
   command.add_option("--text", options->text, "Only runs with this text in the goal");
-  command
-      .add_option("--since", options->since,
-                  "Only runs started at or after this time, or not longer ago than this age (8h)")
-      .type_name("MOMENT");
-  command
-      .add_option("--until", options->until,
-                  "Only runs started before this time, or longer ago than this age")
-      .type_name("MOMENT");
   command.add_option("--order-by", options->order_by, "The latest first by this; default: started")
       .one_of({"started", "updated", "ended"});
   command.add_option("--limit", options->limit, "Runs per page, 1 to 500; default: 50");

@@ -9,9 +9,11 @@
 #include <re2/re2.h>
 #include <unistd.h>
 
+#include "domain/try.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/json_fields.h"
 #include "tools/cli/remote_call.h"
+#include "tools/cli/typed_command.h"
 
 namespace signalbox {
 namespace {
@@ -152,16 +154,53 @@ ExitCode print_logs(const Invocation& invocation, const LogsOptions& options) {
   return ExitCode::ok;
 }
 
+// Reads up to the end that the output has at first, so that a job that goes on printing ends no
+// reader. Returns the first part with all of the text.
+Called<json::object> read_whole_log(const Invocation& invocation, const LogsOptions& options) {
+  json::object params = log_params(options);
+  TRY(complete_ids(invocation, params));
+  std::uint64_t next = 0;
+  std::uint64_t bytes = 0;
+  bool is_newest = true;
+  std::string text;
+  json::array not_kept;
+  json::object whole;
+  do {
+    params["offset"] = next;
+    json::object part = TRY(call_server(invocation, "run.log", params));
+    // A retry in between would be another output.
+    params["station"] = part.at("station");
+    params["attempt"] = part.at("attempt");
+    const std::uint64_t begin = number_at(part, "offset");
+    if (begin > next) not_kept.push_back({{"offset", next}, {"bytes", begin - next}});
+    text += text_at(part, "text");
+    bytes += number_at(part, "bytes");
+    is_newest = is_newest && true_at(part, "is_newest");
+    const bool goes_on = number_at(part, "next_offset") > next;
+    next = number_at(part, "next_offset");
+    if (whole.empty()) whole = std::move(part);
+    if (!goes_on) break;
+  } while (next < number_at(whole, "end"));
+  whole["offset"] = 0;
+  whole["bytes"] = bytes;
+  whole["next_offset"] = next;
+  whole["is_newest"] = is_newest;
+  whole["text"] = std::move(text);
+  whole["not_kept"] = std::move(not_kept);
+  return whole;
+}
+
 ExitCode logs(const Invocation& invocation, const LogsOptions& options) {
   if (!invocation.json) return print_logs(invocation, options);
   const View view = [](const json::object&, const Terminal&) { return std::string(); };
   if (options.follow || options.pattern) {
-    return answer(invocation,
-                  tl::unexpected(usage_error("--json is one object: the first part of the output",
-                                             {"signalbox run logs RUN --follow"})),
-                  view);
+    return answer(
+        invocation,
+        tl::unexpected(usage_error("--follow and --grep go without --json, which prints one object",
+                                   {typed_command(invocation, {}, {{"--json", false}})})),
+        view);
   }
-  return call_and_answer(invocation, "run.log", log_params(options), view);
+  return answer(invocation, read_whole_log(invocation, options), view);
 }
 
 }  // namespace
@@ -178,10 +217,13 @@ void add_run_logs_command(ToolCommand run, Invocation& invocation) {
   command.add_option("--grep", options->pattern,
                      "Only lines that match this regular expression (RE2)");
   command.footer(
-      "Of a stream longer than 1 MiB the first 512 KiB and the newest 448 KiB are shown.\n\n"
+      "Of a stream longer than 1 MiB the first 512 KiB and the newest 448 KiB are shown.\n"
+      "With --json all that is kept is one object, and `not_kept` says what isn't; --follow\n"
+      "and --grep go without it.\n\n"
       "Examples:\n"
       "  signalbox run logs \"$run\" --follow\n"
-      "  signalbox run logs \"$run\" --stderr --grep 'error|warning'");
+      "  signalbox run logs \"$run\" --stderr --grep 'error|warning'\n"
+      "  signalbox run logs \"$run\" --json | jq -r .result.text");
   command.action([options, &invocation] { return logs(invocation, *options); });
 }
 

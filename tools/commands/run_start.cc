@@ -112,7 +112,8 @@ Called<json::object> start_params(const StartOptions& options) {
   for (const std::string& label : options.labels) {
     const auto equals = label.find('=');
     if (equals == std::string::npos || equals == 0) {
-      return tl::unexpected(usage_error("a label is NAME=VALUE, not " + label));
+      return tl::unexpected(
+          usage_error("a label is NAME=VALUE, not " + label, {"signalbox run start --help"}));
     }
     labels[label.substr(0, equals)] = label.substr(equals + 1);
   }
@@ -211,7 +212,11 @@ void add_run_start_command(ToolCommand run, Invocation& invocation) {
                      "Starting again with the same key returns the same run");
   command.add_option("--run-root", options->run_root, "Where the run keeps its files")
       .type_name("DIR");
-  command.add_option("--repository", options->repository, "A git repository to work on")
+  command
+      .add_option(
+          "--repository", options->repository,
+          "A git repository to work on; of a pipeline with an `intake` station, which makes "
+          "a worktree of it for the run. Without one the stations don't work in it")
       .type_name("DIR");
   command.add_option("--base", options->base, "The commit or branch to start from; default: HEAD");
   command.add_option("--max-retries", options->max_retries,

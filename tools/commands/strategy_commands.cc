@@ -63,7 +63,14 @@ void add_strategy_list(ToolCommand strategy, Invocation& invocation) {
     set_param(params, "station", options->station);
     set_param(params, "limit", options->limit);
     set_param(params, "cursor", options->cursor);
-    return call_and_answer(invocation, "strategy.list", std::move(params), view_strategies);
+    return call_and_answer(invocation, "strategy.list", std::move(params),
+                           [options](const json::object& result, const Terminal& terminal) {
+                             const bool is_filtered =
+                                 options->project || options->station || options->cursor;
+                             return is_filtered && array_at(result, "strategies").empty()
+                                        ? no_match("strategy", "signalbox strategy list")
+                                        : view_strategies(result, terminal);
+                           });
   });
 }
 

@@ -22,20 +22,17 @@ namespace json = boost::json;
 
 constexpr std::size_t scale_columns_default = 48;
 constexpr std::size_t scale_columns_min = 16;
-// What stands beside the scale in a line of a terminal.
-constexpr std::size_t beside_scale_columns = 36;
+// What the texts beside the scale may take of a line: longer ones are cut.
+constexpr std::size_t name_columns_max = 24;
+constexpr std::size_t last_columns_max = 18;  // of the goal or the owners
+constexpr std::size_t count_columns = 5;
+constexpr std::size_t gap_columns = 2;
 
 struct TimelineOptions {
   std::string from = "24h";
   std::optional<std::string> to, group, project;
   std::uint32_t rows = 20;
 };
-
-std::size_t scale_columns(const Terminal& terminal) {
-  if (!terminal.columns) return scale_columns_default;
-  return std::max(scale_columns_min,
-                  *terminal.columns - std::min(*terminal.columns, beside_scale_columns));
-}
 
 // A line of characters, each a part of the time between two others.
 class TimeScale {
@@ -136,28 +133,62 @@ std::string owners_text(const json::array& bars) {
   return text;
 }
 
-std::string view_timeline(const json::object& result, const Terminal& terminal) {
+bool is_of_locks(const json::object& timeline) { return timeline.contains("holds_total"); }
+
+std::string name_of(const json::object& row) {
+  std::string name = text_at(row, "name");
+  if (row.contains("goal")) name = name.substr(name.size() - std::min<std::size_t>(8, name.size()));
+  return name.empty() ? "(none)" : name;
+}
+
+// Returns the goal of a run, or the owners of a lock.
+std::string last_text(const json::object& timeline, const json::object& row) {
+  return is_of_locks(timeline) ? owners_text(array_at(row, "bars")) : text_at(row, "goal");
+}
+
+// Returns the times of the scale's ends.
+std::string scale_header(const json::object& timeline, std::int64_t now_ns) {
+  return clock_minutes(text_at(timeline, "from"), now_ns) + " to " +
+         clock_minutes(text_at(timeline, "to"), now_ns);
+}
+
+// Returns how many columns are left for the scale beside the texts, at least those of its header.
+std::size_t scale_columns(const json::object& timeline, const Terminal& terminal,
+                          std::int64_t now_ns) {
+  if (!terminal.columns) return scale_columns_default;
+  std::size_t name = columns_of("events");
+  std::size_t last = 0;
+  for (const json::value& each : array_at(timeline, "rows")) {
+    const json::object& row = each.as_object();
+    name = std::max(name, columns_of(printable(name_of(row))));
+    last = std::max(last, columns_of(printable(last_text(timeline, row))));
+  }
+  if (last > 0) last = std::max(last, columns_of("owners")) + gap_columns;
+  const std::size_t beside = std::min(name, name_columns_max) + 2 * gap_columns + count_columns +
+                             std::min(last, last_columns_max + gap_columns);
+  return std::max({scale_columns_min, columns_of(scale_header(timeline, now_ns)),
+                   *terminal.columns - std::min(*terminal.columns, beside)});
+}
+
+std::string view_timeline(const json::object& result, const Terminal& terminal,
+                          std::int64_t now_ns) {
   const json::object& timeline = object_at(result, "timeline");
-  const std::int64_t now_ns = wall_clock_ns();
   const TimeScale scale(parse_time(text_at(timeline, "from")).value_or(0),
-                        parse_time(text_at(timeline, "to")).value_or(0), scale_columns(terminal));
-  const bool is_of_locks = timeline.contains("holds_total");
+                        parse_time(text_at(timeline, "to")).value_or(0),
+                        scale_columns(timeline, terminal, now_ns));
+  const bool has_holds = is_of_locks(timeline);
   TextTable table({{""},
-                   {clock_minutes(text_at(timeline, "from"), now_ns) + " to " +
-                    clock_minutes(text_at(timeline, "to"), now_ns)},
-                   {is_of_locks ? "holds" : "runs", TextTable::Align::right},
-                   {is_of_locks ? "owners" : "goal"}});
+                   TextTable::picture(scale_header(timeline, now_ns)),
+                   {has_holds ? "holds" : "runs", TextTable::Align::right},
+                   {has_holds ? "owners" : "goal"}});
   table.add({{"events"}, {events_line(scale, object_at(result, "histogram"))}, {""}, {""}});
   table.add({{"marks"}, {marks_line(scale, array_at(result, "marks")), Style::bad}, {""}, {""}});
   for (const json::value& each : array_at(timeline, "rows")) {
     const json::object& row = each.as_object();
-    std::string name = text_at(row, "name");
-    if (row.contains("goal"))
-      name = name.substr(name.size() - std::min<std::size_t>(8, name.size()));
-    table.add({{name.empty() ? "(none)" : name, Style::strong},
+    table.add({{name_of(row), Style::strong},
                {bars_line(scale, array_at(row, "bars"))},
-               {text_at(row, is_of_locks ? "holds" : "runs")},
-               {is_of_locks ? owners_text(array_at(row, "bars")) : text_at(row, "goal")}});
+               {text_at(row, has_holds ? "holds" : "runs")},
+               {last_text(timeline, row)}});
   }
   std::string text = table.text(terminal);
   const std::uint64_t rows = number_at(timeline, "rows_total");
@@ -168,7 +199,8 @@ std::string view_timeline(const json::object& result, const Terminal& terminal) 
 }
 
 Called<json::object> read_timeline_parts(const Invocation& invocation,
-                                         const TimelineOptions& options, std::size_t columns) {
+                                         const TimelineOptions& options, const Terminal& terminal,
+                                         std::int64_t now_ns) {
   json::object span{{"from", options.from}};
   set_param(span, "to", options.to);
   json::object params = span;
@@ -178,7 +210,7 @@ Called<json::object> read_timeline_parts(const Invocation& invocation,
   json::object result;
   auto timeline = TRY(call_server(invocation, "timeline.get", std::move(params)));
   params = span;
-  params["buckets"] = columns;
+  params["buckets"] = scale_columns(timeline, terminal, now_ns);
   auto histogram = TRY(call_server(invocation, "events.histogram", std::move(params)));
   // The latest ones, if there are more.
   params = span;
@@ -217,8 +249,12 @@ void add_timeline_command(ToolCommand app, Invocation& invocation) {
       "  signalbox timeline --group lock\n"
       "  signalbox timeline --json | jq '.result.marks[] | select(.kind == \"crash\")'");
   command.action([options, &invocation] {
-    const std::size_t columns = scale_columns(output_terminal(invocation));
-    return answer(invocation, read_timeline_parts(invocation, *options, columns), view_timeline);
+    const std::int64_t now_ns = wall_clock_ns();
+    return answer(invocation,
+                  read_timeline_parts(invocation, *options, output_terminal(invocation), now_ns),
+                  [now_ns](const json::object& result, const Terminal& terminal) {
+                    return view_timeline(result, terminal, now_ns);
+                  });
   });
 }
 

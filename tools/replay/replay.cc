@@ -83,7 +83,7 @@ Called<Replayed> replay(const ReplayRequest& request) {
         from_rejection({ErrorCode::POSITION_NOT_FOUND,
                         "the log ends at " + std::to_string(tail),
                         {position_detail("to", to), position_detail("tail", tail)},
-                        {}}));
+                        {"signalbox events --backwards --limit 1"}}));
   }
   if (request.verify) {
     TRY(called(log->verify(tail)));

@@ -187,11 +187,22 @@ std::string view_card_list(const json::object& result, const Terminal& terminal,
   return text;
 }
 
+namespace {
+
+// An older server doesn't say whether a tick has looked for the file.
+bool is_policy_unread(const json::object& project) {
+  return project.contains("policy_read") && !true_at(project, "policy_read");
+}
+
+}  // namespace
+
 std::string view_project(const json::object& result, const Terminal& terminal,
                          std::int64_t now_ns) {
   const json::object& project = object_at(result, "project");
   const std::string digest = text_at(project, "policy_digest");
   const std::string hold = text_at(project, "policy_hold");
+  const bool is_unread = is_policy_unread(project);
+  const std::string defaults = "the defaults are in force";
   const std::string until = hold == "gone"         ? "it is back (an empty one will do)"
                             : hold == "unreadable" ? "it can be read"
                                                    : "it is valid";
@@ -206,7 +217,8 @@ std::string view_project(const json::object& result, const Terminal& terminal,
                     {"its digest",
                      {!digest.empty()        ? digest
                       : hold == "gone"       ? std::string("the file is gone")
-                      : hold.empty()         ? std::string("no file, the defaults are in force")
+                      : is_unread            ? "not read yet: the next heartbeat does, " + defaults
+                      : hold.empty()         ? "no file when a tick last looked, " + defaults
                       : hold == "unreadable" ? std::string("couldn't be read")
                                              : std::string("never understood"),
                       hold.empty() ? Style::faint : Style::bad}},
@@ -247,6 +259,7 @@ std::string view_project_list(const json::object& result, const Terminal& termin
                 : hold == "unreadable"                      ? "held: unreadable"
                 : !hold.empty()                             ? "held: refused"
                 : refused                                   ? "refused"
+                : is_policy_unread(project)                 ? "not read yet"
                 : text_at(project, "policy_digest").empty() ? "defaults"
                                                             : "HEARTBEAT.md",
                 refused || !hold.empty() ? Style::bad : Style::faint},

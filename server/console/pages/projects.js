@@ -49,7 +49,7 @@ function ProjectList() {
     : html`<${Rows} label="All projects" heads=${['project', 'repository', 'base', 'cards', 'policy']}><tbody>${data.projects.map((/** @type {any} */ project) => html`<tr key=${project.name}>
       <td><a href=${hrefOf('projects', { name: project.name })}>${project.name}</a></td><td class="cut wide mono faint">${project.repository}</td><td>${project.base}</td>
       <td class="faint">${Object.entries(project.cards).filter(([, count]) => count).map(([status, count]) => `${count} ${wordsOf(status)}`).join(', ')}</td>
-      <td>${project.policy_hold ? html`<span class="tone-bad">held</span>` : project.policy_digest ? 'its file' : html`<span class="faint">defaults</span>`}</td></tr>`)}</tbody><//>`}<//>`;
+      <td>${project.policy_hold ? html`<span class="tone-bad">held</span>` : project.policy_digest ? 'its file' : html`<span class="faint">${project.policy_read ? 'defaults' : 'not read yet'}</span>`}</td></tr>`)}</tbody><//>`}<//>`;
 }
 
 export const Projects = (/** @type {{params: Record<string, string>}} */ { params: { name } }) =>

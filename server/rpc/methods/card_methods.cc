@@ -13,6 +13,7 @@
 #include "server/rpc/command_call.h"
 #include "server/rpc/methods/card_views.h"
 #include "server/rpc/methods/families.h"
+#include "server/rpc/methods/query_params.h"
 #include "server/rpc/methods/short_ids.h"
 #include "server/rpc/page_limit.h"
 #include "server/rpc/read_models.h"
@@ -104,7 +105,7 @@ BOOST_DESCRIBE_STRUCT(GetCard, (), (card_id))
 
 struct ListCards {
   std::optional<std::string> project;
-  std::optional<CardStatus> status;
+  std::vector<CardStatus> status;
   std::optional<std::uint32_t> limit;
   std::optional<Position> cursor;
 };
@@ -162,7 +163,7 @@ std::vector<CardId> open_cards_of(const World& world, const CardListing& listing
     const std::pair candidate(card->submitted_at, id);
     if (newest.size() == listing.limit && candidate <= newest.front()) continue;
     if (listing.filter.project && card->project != *listing.filter.project) continue;
-    if (listing.filter.status && card->status != *listing.filter.status) continue;
+    if (!listing.filter.takes(card->status)) continue;
     if (listing.cursor != 0 && card->submitted_at >= listing.cursor) continue;
     if (newest.size() == listing.limit) {
       std::pop_heap(newest.begin(), newest.end(), std::greater<>());
@@ -216,7 +217,14 @@ void list_cards_at(Api& api, const Responder& responder, const CardListing& list
       });
 }
 
+CardFilter card_filter_from(const ListCards& params) {
+  // The list of one status is stored as such.
+  if (params.status.size() == 1) return {params.project, params.status.front()};
+  return {params.project, {}, params.status};
+}
+
 void list_cards(Api& api, Call& call) {
+  split_list(call.params, "status");
   const auto params = from_json<ListCards>(call.params);
   if (!params) return call.responder.reject(params.error());
   if (auto ok = require_at_most("project", params->project.value_or(""), limits::name_bytes_max);
@@ -226,7 +234,7 @@ void list_cards(Api& api, Call& call) {
   const auto limit = page_limit(params->limit, 50, card_list_rows_max);
   if (!limit) return call.responder.reject(limit.error());
   list_cards_at(api, call.responder,
-                {CardFilter{params->project, params->status}, *limit, params->cursor.value_or(0)});
+                {card_filter_from(*params), *limit, params->cursor.value_or(0)});
 }
 
 }  // namespace

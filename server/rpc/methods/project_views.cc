@@ -1,7 +1,9 @@
 #include "server/rpc/methods/project_views.h"
 
+#include <algorithm>
 #include <filesystem>
 
+#include "domain/service_loops.h"
 #include "domain/try.h"
 #include "server/board/policy_reader.h"
 #include "server/rpc/pipeline_json.h"
@@ -33,6 +35,35 @@ Decided<json::value> refused_json(const Api& api, const RunIndex& index, const P
   return json::value(std::move(refused));
 }
 
+// Returns the position of the latest tick that the board's loop began; 0 if there is none.
+Stored<Position> latest_tick(const RunIndex& index, std::string_view loop) {
+  // A row of a tick that the log doesn't know has no token; that of any other is its start.
+  constexpr std::size_t looked_at = 10;
+  const auto page = TRY(index.ticks().list({std::string(loop), {}}, looked_at));
+  Position latest = 0;
+  for (const TickRow& row : page.rows) latest = std::max(latest, row.token);
+  return latest;
+}
+
+// Returns whether a tick has read the project's policy file, or seen that there is none, since the
+// project was put. No event says that there was none.
+Decided<bool> is_policy_read(const Api& api, const RunIndex& index, const Project& project) {
+  if (!project.policy_digest.is_zero() || !project.refused_digest.is_zero() ||
+      project.policy_file_seen) {
+    return true;
+  }
+  for (const std::string_view loop : {heartbeat_loop_name, synthesizer_loop_name}) {
+    const auto tick = latest_tick(index, loop);
+    if (!tick) return unreadable(tick.error());
+    if (*tick > project.changed_at) return true;
+  }
+  // Any other event of the project, such as that of a worktree, came after a tick.
+  const auto records = api.log.read(project.changed_at, 1);
+  if (!records && records.error().kind == StoreError::Kind::dropped) return true;
+  if (!records) return unreadable(records.error());
+  return records->empty() || event_as<ProjectPut>(records->front().event) == nullptr;
+}
+
 }  // namespace
 
 Decided<json::object> project_view(const Api& api, const RunIndex& index, const Project& project,
@@ -52,6 +83,7 @@ Decided<json::object> project_view(const Api& api, const RunIndex& index, const 
   object["policy_file_refused"] = !project.refused_digest.is_zero();
   const PolicyHold hold = policy_hold(project);
   object["policy_hold"] = hold == PolicyHold::none ? json::value(nullptr) : to_json(hold);
+  object["policy_read"] = TRY(is_policy_read(api, index, project));
   json::array stations;
   for (const StationDefinition& station : project.pipeline.stations) {
     stations.emplace_back(station.name);

@@ -208,7 +208,7 @@ Stored<ReportRead> read_period(const Api& api, ReportMoment moment, std::uint64_
   const auto period = TRY(report_period(api.log, moment.position, moment.since, records_max));
   // Records of a clock that ran ahead, and was set right since, are later than now.
   moment.now_ns = std::max(moment.now_ns, period.since_ns);
-  ReportMeter meter(period.since_ns, period.before_ns);
+  ReportMeter meter(period.since_ns, period.lived_ns);
   if (moment.spans > 0) meter.note_over_time(moment.now_ns, moment.spans);
   for (const auto& [token, run_id] : moment.under_way) {
     if (token < period.from) meter.begin_under_way(run_id);

@@ -5,9 +5,25 @@
 
 #include "domain/nanoseconds.h"
 #include "domain/try.h"
+#include "projections/report.h"
 #include "server/text/time_text.h"
 
 namespace signalbox {
+namespace {
+
+// Returns when the last record up to `position` was written that shows that the service lived;
+// nullopt if none of those that the log has does.
+Stored<std::optional<std::int64_t>> lived_until(const EventLog& log, Position position) {
+  // Usually the first one does.
+  for (; position > log.horizon().position; --position) {
+    const auto records = TRY(log.read(position, 1));
+    if (records.empty()) break;
+    if (shows_that_service_lived(records.front())) return records.front().recorded_at_ns;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
 
 Decided<ReportSince> read_report_since(const std::string& text, std::int64_t now_ns,
                                        Position tail) {
@@ -67,9 +83,8 @@ Stored<ReportPeriod> report_period(const EventLog& log, Position tail, const Rep
   }
   period.from = before + 1;
   if (before > horizon.position) {
-    const std::int64_t before_ns = TRY(recorded_at(log, before));
-    period.before_ns = before_ns;
-    if (since.position || period.is_cut) period.since_ns = before_ns;
+    if (since.position || period.is_cut) period.since_ns = TRY(recorded_at(log, before));
+    period.lived_ns = TRY(lived_until(log, before));
   } else if (period.from <= tail) {
     // Nothing is known of the time before the first record.
     const std::int64_t first_ns = TRY(recorded_at(log, period.from));

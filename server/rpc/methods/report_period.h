@@ -19,10 +19,10 @@ struct ReportSince {
 // The records of the period.
 struct ReportPeriod {
   Position from = 1;
-  std::int64_t since_ns = 0;              // UTC
-  std::optional<std::int64_t> before_ns;  // time of the record before `from`
-  bool is_cut = false;                    // it begins later than asked: it had too many records
-  Position history_from = 0;              // it begins later than asked: first record that is left
+  std::int64_t since_ns = 0;             // UTC
+  std::optional<std::int64_t> lived_ns;  // see ReportMeter
+  bool is_cut = false;                   // it begins later than asked: it had too many records
+  Position history_from = 0;             // it begins later than asked: first record that is left
 };
 
 // Reads `since` of `report.get`. POSITION_NOT_FOUND or INVALID_PARAMS.

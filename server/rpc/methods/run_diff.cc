@@ -1,7 +1,9 @@
 // `run.diff`: what a run has changed, at any time.
+#include <algorithm>
 #include <utility>
 
 #include "domain/limits.h"
+#include "domain/pipeline.h"
 #include "domain/refusals.h"
 #include "domain/try.h"
 #include "projections/run_history.h"
@@ -30,7 +32,14 @@ struct ChangeQuestion {
   std::string path;
   std::uint64_t offset = 0;
   std::optional<ArtifactPlace> patch;  // of the run's newest change.patch
+  bool has_worktree = false;           // its pipeline has an intake, which makes one
 };
+
+bool makes_worktree(const TimelineStation& station) {
+  if (station.executor != ExecutorKind::builtin) return false;
+  const auto builtin = parse_builtin(station.name);
+  return builtin == BuiltinStation::intake || builtin == BuiltinStation::merge;
+}
 
 Decided<ChangeQuestion> change_question(const Api& api, const RunIndex& index,
                                         const DiffRun& asked) {
@@ -48,6 +57,7 @@ Decided<ChangeQuestion> change_question(const Api& api, const RunIndex& index,
                     root / "workspace", data / "workspaces" / id};
   question.path = asked.path.value_or("");
   question.offset = asked.offset.value_or(0);
+  question.has_worktree = std::ranges::any_of(run.stations, makes_worktree);
   const auto current = current_artifacts(run);
   const auto patch = current.find("change.patch");
   if (patch != current.end()) question.patch = place_in(run, *patch->second);
@@ -91,6 +101,12 @@ json::object change_json(const RunId& run_id, const RunChange& change) {
 
 // Returns the artifact, if neither the worktree nor a ref of the run is there. Blocks on the store.
 Decided<json::object> change_of_artifact(const Api& api, const ChangeQuestion& question) {
+  if (!question.patch && !question.has_worktree) {
+    return tl::unexpected(
+        no_change(question,
+                  "the run's pipeline has no intake station, which would make a worktree of the "
+                  "repository for it: the run works elsewhere, and nobody knows what it changes"));
+  }
   if (!question.patch || !question.path.empty()) {
     return tl::unexpected(no_change(question, "the run's worktree, branch and patch aren't there"));
   }

@@ -100,11 +100,21 @@ std::optional<Rejection> dropped_since(const Api& api, const RetryRun& command) 
   return failed_run_dropped(api.log, command.run_id, ended->ended_at);
 }
 
+// Adds to the refusal of a strategy that doesn't exist that a station may not have all that do.
+Rejection with_station_hint(Rejection refusal) {
+  const bool is_of_strategy = std::ranges::any_of(refusal.details, [](const Detail& detail) {
+    return detail == Detail{"field", std::string("strategy")};
+  });
+  if (!is_of_strategy) return refusal;
+  refusal.message += "; a station may have fewer, as its retry.strategies say";
+  return refusal;
+}
+
 }  // namespace
 
 void retry_run(Api& api, Call& call) {
   auto command = from_json<RetryRun>(call.params);
-  if (!command) return call.responder.reject(command.error());
+  if (!command) return call.responder.reject(with_station_hint(std::move(command.error())));
   if (answered_before(api, call, retry_result)) return;
   const auto origin = std::make_shared<Origin>(call.origin);
   query_read_models(api, call.responder, api.engine.world().position,
