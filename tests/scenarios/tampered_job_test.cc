@@ -175,5 +175,101 @@ TEST_F(TamperedJob, TheyEndAfterARestartToo) {  // P11, S6
   expect_service_is_free();
 }
 
+// What stands where a cancel is asked for counts as one.
+TEST_F(TamperedJob, NothingInThePlaceOfACancelKeepsItFromEnding) {  // P11, S11
+  for (const std::string script :
+       {"ln -s /nowhere cancel", "ln -s cancel cancel", "mkdir cancel", "mkfifo cancel"}) {
+    SCOPED_TRACE(script);
+    const std::string run_id = tamper(script + std::string("; exec sleep 500"));
+    await([&] { return fs::exists(fs::symlink_status(job_root(run_id) / "cancel")); });
+    // The job may have ended by that alone: its supervisor takes it for a cancel.
+    (void)server_.cli({"run", "cancel", run_id});
+    EXPECT_TRUE(eventually([&] {
+      const std::string now = status(run_id);
+      return now == "failed" || now == "canceled";
+    })) << events_of(run_id);
+    EXPECT_EQ(processes_of(run_id), 0U);
+  }
+  expect_service_is_free();
+}
+
+TEST_F(TamperedJob, ASupervisorThatWasStoppedGoesOnForACancel) {  // P11, S11
+  const std::string script = std::string("kill -STOP $PPID") + note_done + "exec sleep 500";
+  const std::string run_id = tamper(script);
+  await_done(run_id);
+  cancel(run_id);
+  expect_cancel(run_id);
+  // The request outlives the server.
+  const std::string later = tamper(script + " # later");
+  await_done(later);
+  cancel(later);
+  server_.kill();
+  server_.start();
+  expect_cancel(later);
+  expect_service_is_free();
+}
+
+// Neither job lets its supervisor end it; the second one has only a lock that it took itself.
+TEST_F(TamperedJob, OneThatKeepsItsSupervisorFromEndingItIsEndedWithoutOne) {  // P11, S11
+  const std::string stopping =
+      tamper("trap '' TERM; kill -STOP $PPID" + std::string(note_done) +
+             "while kill -STOP $PPID; do sleep 0.02; done; exec sleep 500");
+  const std::string locking =
+      tamper("cp shim.lock own; exec 9<own; flock -x 9; mv own shim.lock; kill -9 $PPID" +
+             std::string(note_done) + "exec sleep 500");
+  await_done(stopping);
+  await_done(locking);
+  cancel(stopping);
+  cancel(locking);
+  expect_cancel(stopping);
+  expect_cancel(locking);
+  expect_service_is_free();
+}
+
+TEST_F(TamperedJob, WhatItWritesIntoTheLockEndsNobodyElse) {  // P11, S11
+  const pid_t serving = server_.pid();
+  const auto identity = read_process(serving);
+  ASSERT_TRUE(identity);
+  const std::string first =
+      tamper("echo '{\"pid\":" + std::to_string(serving) +
+             ",\"start_time_ticks\":" + std::to_string(identity->identity.start_time_ticks) +
+             "}' > shim.lock; kill -STOP $PPID" + note_done + "exec sleep 500");
+  await_done(first);
+  cancel(first);
+  expect_cancel(first);
+  // The lock of another job, which that one's supervisor holds.
+  const std::string other = tamper(std::string(":") + note_done + "exec sleep 500");
+  await_done(other);
+  const std::string second =
+      tamper("ln -f '" + job_root(other).string() + "/shim.lock' shim.lock; kill -9 $PPID" +
+             note_done + "exec sleep 500");
+  await_done(second);
+  cancel(second);
+  expect_cancel(second);
+  EXPECT_EQ(server_.pid(), serving);
+  EXPECT_TRUE(server_.running());
+  EXPECT_EQ(status(other), "running");
+  EXPECT_GE(processes_of(other), 2U) << "the job and its supervisor";
+  cancel(other);
+  expect_cancel(other);
+}
+
+class TamperedJobAndTheWatchdog : public TamperedJob {
+ protected:
+  TamperedJobAndTheWatchdog() : TamperedJob("200ms") {}
+};
+
+// Its supervisor would have ended it, so the watchdog has had all its patience before.
+TEST_F(TamperedJobAndTheWatchdog, ATimeoutEndsOneWhoseSupervisorIsStopped) {  // W1, P11
+  const std::string run_id = tamper("kill -STOP $PPID; exec sleep 500", "300ms");
+  expect_end(run_id, "failed");
+  EXPECT_NE(events_of(run_id).find("TIMEOUT"), std::string::npos) << events_of(run_id);
+  EXPECT_EQ(processes_of(run_id), 0U);
+  const std::string said = server_.messages();
+  const std::size_t first = said.find("long past its timeout");
+  EXPECT_NE(first, std::string::npos) << said;
+  EXPECT_EQ(said.find("long past its timeout", first + 1), std::string::npos) << "it says so once";
+}
+
 }  // namespace
 }  // namespace signalbox
