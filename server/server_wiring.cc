@@ -263,8 +263,9 @@ TimerLoop::Reports Server::timer_loop_reports() {
         });
       },
       [this](const OverdueItem& item) {
-        logger_.warn("watchdog: {}", item.what);
-        if (!item.job_id.empty()) jobs_->end_overdue(item.job_id);
+        // Each sweep finds the job again until it has ended: that is said once.
+        const bool is_news = item.job_id.empty() || jobs_->end_overdue(item.job_id);
+        if (is_news) logger_.warn("watchdog: {}", item.what);
       },
       // Pauses are set again, because a job may have got its directory after its run was paused.
       [this] { set_job_pauses(all_job_pauses(engine_.world())); },

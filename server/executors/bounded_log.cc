@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <charconv>
 
+#include "server/executors/job_directory.h"
 #include "server/platform/atomic_file.h"
 
 namespace signalbox {
@@ -15,6 +16,8 @@ namespace {
 
 // O_NONBLOCK: a FIFO in the file's place is an error at once, and not a wait for its reader.
 constexpr int log_file_flags = O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+
+constexpr std::uint64_t bounded_log_bytes_max = log_head_bytes + log_ring_bytes;
 
 // The file offset of a byte of the stream, and how many bytes of the stream lie contiguously from
 // there.
@@ -75,6 +78,11 @@ tl::unexpected<StoreError> not_regular(const std::filesystem::path& path) {
                        path.string());
 }
 
+tl::unexpected<StoreError> longer_than_a_log(const std::filesystem::path& path) {
+  return store_failure(StoreError::Kind::damaged, path.string() + " is longer than a log",
+                       path.string());
+}
+
 }  // namespace
 
 std::filesystem::path length_file_of(const std::filesystem::path& log) {
@@ -90,6 +98,9 @@ Stored<LogPart> read_log_after(const std::filesystem::path& path, std::uint64_t 
     return tl::unexpected(system_error("look at", path));
   }
   if (!S_ISREG(status.st_mode)) return not_regular(path);
+  // A job may have made it longer: its end would be anywhere.
+  if (static_cast<std::uint64_t>(status.st_size) > bounded_log_bytes_max)
+    return longer_than_a_log(path);
   // Returns early without opening the file: most polled logs have not grown.
   const auto file_bytes = static_cast<std::uint64_t>(status.st_size);
   const std::uint64_t end = current_length(path, file_bytes);
@@ -131,14 +142,14 @@ std::uint64_t ring_begin(const std::filesystem::path& log, std::uint64_t end) {
 Stored<LogPart> read_log_range(const std::filesystem::path& path, std::uint64_t from,
                                std::size_t bytes_max) {
   LogPart part{from, 0, {}};
-  const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-  if (!file) {
-    if (errno == ENOENT || errno == ENOTDIR) return part;
-    return tl::unexpected(system_error("open", path));
+  const auto opened = open_job_file(path, bounded_log_bytes_max);
+  if (!opened) {
+    if (opened.error().kind == StoreError::Kind::not_found) return part;
+    return tl::unexpected(opened.error());
   }
+  const FileDescriptor& file = *opened;
   struct stat status {};
   if (::fstat(file.get(), &status) != 0) return tl::unexpected(system_error("look at", path));
-  if (!S_ISREG(status.st_mode)) return not_regular(path);
   const auto file_bytes = static_cast<std::uint64_t>(status.st_size);
   part.end = current_length(path, file_bytes);
   const bool is_in_head = from < log_head_bytes;
@@ -247,11 +258,13 @@ Stored<KeptLog> read_bounded_log(const std::filesystem::path& path, std::uint64_
                                  std::size_t bytes_max) {
   KeptLog kept;
   kept.stream_bytes = stream_bytes;
-  const auto file = read_regular_file(path, log_head_bytes + log_ring_bytes);
-  if (!file) {
-    if (file.error().kind == StoreError::Kind::not_found) return kept;
-    return tl::unexpected(file.error());
+  const auto opened = open_job_file(path, bounded_log_bytes_max);
+  if (!opened) {
+    if (opened.error().kind == StoreError::Kind::not_found) return kept;
+    return tl::unexpected(opened.error());
   }
+  const auto file = read_regular_file(opened->get(), path, bounded_log_bytes_max);
+  if (!file) return tl::unexpected(file.error());
   if (stream_bytes <= std::min<std::uint64_t>(log_head_bytes + log_ring_bytes, 2 * bytes_max)) {
     kept.head = read_range(*file, 0, stream_bytes);
     return kept;

@@ -91,7 +91,7 @@ struct KeptLog {
 };
 
 // Reads a finished log, at most `bytes_max` bytes of each end. A missing file counts as an empty
-// stream.
+// stream. Something else than a log in its place is `damaged`, here and for read_log_range().
 Stored<KeptLog> read_bounded_log(const std::filesystem::path& path, std::uint64_t stream_bytes,
                                  std::size_t bytes_max);
 

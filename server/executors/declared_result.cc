@@ -11,6 +11,7 @@
 #include "domain/limits.h"
 #include "domain/station_turn.h"
 #include "domain/try.h"
+#include "server/executors/job_directory.h"
 #include "server/platform/atomic_file.h"
 #include "server/text/described_json.h"
 #include "server/text/json_text.h"
@@ -112,7 +113,8 @@ Stored<DeclaredResult> read_declared_result(const std::filesystem::path& path) {
     return tl::unexpected(std::move(error));
   }
   if (const std::string wrong = file_error(status); !wrong.empty()) return invalid(path, wrong);
-  const auto text = TRY(read_regular_file(path, declared_result_bytes_max));
+  const auto file = TRY(open_job_file(path, declared_result_bytes_max));
+  const auto text = TRY(read_regular_file(file.get(), path, declared_result_bytes_max));
 
   auto result = parse_json(text).and_then(declared_result_from);
   if (!result) return invalid(path, result.error().message);

@@ -120,6 +120,11 @@ class Executor {
   // finished job is not an error.
   virtual Executed<void> cancel(const Job& job) = 0;
 
+  // Called for a job that is still `running` long after cancel() should have ended it. Has its
+  // supervisor go on if something stopped that. Returns whether clean_up_lost() ends the job if
+  // this doesn't; false for jobs of other machines, which only their executor can give up.
+  virtual bool wake(const Job&) { return false; }
+
   // Ends the processes that a `lost` job left behind, so that a new attempt is alone. Returns the
   // pids of the survivors.
   virtual Executed<std::vector<std::int32_t>> clean_up_lost(const Job& job) = 0;

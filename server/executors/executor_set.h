@@ -19,6 +19,7 @@ class ExecutorSet final : public Executor {
   Executed<std::string> learned_ref(const Job& job) override { return of(job).learned_ref(job); }
   Executed<JobResult> fetch_result(const Job& job) override { return of(job).fetch_result(job); }
   Executed<void> cancel(const Job& job) override { return of(job).cancel(job); }
+  bool wake(const Job& job) override { return of(job).wake(job); }
   Executed<std::vector<std::int32_t>> clean_up_lost(const Job& job) override {
     return of(job).clean_up_lost(job);
   }

@@ -7,7 +7,9 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <limits>
 #include <system_error>
+#include <utility>
 
 #include "domain/try.h"
 #include "server/platform/process_table.h"
@@ -23,22 +25,23 @@ enum class ShimLockState {
   left,    // a shim executed the job and has ended
 };
 
-Stored<bool> path_exists(const std::filesystem::path& path) {
+// Returns whether the job, and not the disk, is why the file can't be opened. A directory above the
+// job's that may not be read was never the job's.
+bool is_replaced(int error, const std::filesystem::path& path) {
   struct stat status {};
-  if (::lstat(path.c_str(), &status) == 0) return true;
-  if (errno == ENOENT || errno == ENOTDIR) return false;
-  return tl::unexpected(system_error("look at", path));
+  if (error == EACCES) return ::lstat(path.parent_path().c_str(), &status) == 0;
+  return error == ELOOP || error == ENXIO || error == ENODEV;
 }
 
 Stored<ShimLockState> read_shim_lock_state(const std::filesystem::path& path) {
-  // O_NONBLOCK: a job may have put a FIFO there, and opening that must not wait for a writer.
-  const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  const auto file = open_job_file(path, std::numeric_limits<std::uint64_t>::max());
   if (!file) {
-    if (errno == ENOENT || errno == ENOTDIR) return ShimLockState::absent;
-    return tl::unexpected(system_error("open", path));
+    if (file.error().kind == StoreError::Kind::not_found) return ShimLockState::absent;
+    if (file.error().kind == StoreError::Kind::damaged) return ShimLockState::left;
+    return tl::unexpected(file.error());
   }
   // A shared lock, so that two concurrent readers don't mistake each other for the owner.
-  while (::flock(file.get(), LOCK_SH | LOCK_NB) != 0) {
+  while (::flock(file->get(), LOCK_SH | LOCK_NB) != 0) {
     if (errno == EWOULDBLOCK) return ShimLockState::held;
     if (errno != EINTR) return tl::unexpected(system_error("lock", path));
   }
@@ -58,7 +61,8 @@ Stored<void> JobDirectory::write_result(const ShimResult& content) const {
 }
 
 Stored<ShimResult> JobDirectory::read_result() const {
-  return read_stored_json<ShimResult>(result());
+  const auto file = TRY(open_job_file(result(), stored_json_bytes_max));
+  return read_stored_json<ShimResult>(file.get(), result());
 }
 
 Stored<FileDescriptor> JobDirectory::take_lock() const {
@@ -85,22 +89,41 @@ Stored<FileDescriptor> JobDirectory::take_lock() const {
 }
 
 Stored<JobState> JobDirectory::state() const {
-  const auto finished = path_exists(result());
-  if (!finished) return tl::unexpected(finished.error());
-  if (*finished) return JobState::finished;
-
   const auto holder = TRY(read_shim_lock_state(lock()));
-  switch (holder) {
-    case ShimLockState::absent:
-      return JobState::absent;
-    case ShimLockState::held:
-      return JobState::running;
-    case ShimLockState::left:
-      break;
+  // A result that is there by now isn't the shim's, which writes it last and replaces this one.
+  if (holder == ShimLockState::held) return JobState::running;
+  const auto written = read_result();
+  if (written) return JobState::finished;
+  switch (written.error().kind) {
+    case StoreError::Kind::not_found:
+      return holder == ShimLockState::absent ? JobState::absent : JobState::lost;
+    case StoreError::Kind::damaged:
+      return JobState::lost;
+    default:
+      return tl::unexpected(written.error());
   }
-  // The shim may have written the result and ended since the first check.
-  const auto finished_since = TRY(path_exists(result()));
-  return finished_since ? JobState::finished : JobState::lost;
+}
+
+Stored<FileDescriptor> open_job_file(const std::filesystem::path& path, std::uint64_t bytes_max) {
+  const auto damaged = [&path](const std::string& why) {
+    return store_failure(StoreError::Kind::damaged, path.string() + " " + why, path.string());
+  };
+  // O_NONBLOCK: a job may have put a FIFO there, and opening that must not wait for a writer.
+  FileDescriptor file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  if (!file) {
+    const int error = errno;
+    StoreError failed = system_error("open", path);
+    if (error == ENOTDIR) failed.kind = StoreError::Kind::not_found;
+    if (is_replaced(error, path)) failed.kind = StoreError::Kind::damaged;
+    return tl::unexpected(std::move(failed));
+  }
+  struct stat status {};
+  if (::fstat(file.get(), &status) != 0) return tl::unexpected(system_error("look at", path));
+  if (!S_ISREG(status.st_mode)) return damaged("is not a regular file");
+  if (static_cast<std::uint64_t>(status.st_size) > bytes_max) {
+    return damaged("is longer than " + std::to_string(bytes_max) + " bytes");
+  }
+  return file;
 }
 
 std::function<bool(const std::string& run_id)> live_jobs(const std::filesystem::path& jobs_root) {

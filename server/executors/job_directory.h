@@ -1,5 +1,9 @@
 // The files of one job, <data>/jobs/<job id>/, and the job's state as they show it.
 //
+// The job runs as the server's user, so it can replace or damage each of them. What can't be the
+// file that the server or the shim wrote is the error `damaged`, which says something about the job
+// and never anything about the disk: no job waits for a repair of what it has damaged itself.
+//
 //   spec.json    what to run; written before the shim starts
 //   shim.lock    created by the shim that executes the job and locked while that shim lives; there
 //                is never a second one
@@ -73,7 +77,8 @@ struct JobDirectory {
   [[nodiscard]] std::filesystem::path artifacts() const { return root / "artifacts"; }
   [[nodiscard]] std::filesystem::path result() const { return root / "result.json"; }
 
-  // Write (atomically) and read spec.json and result.json. Errors: those of stored_json.h.
+  // Write (atomically) and read spec.json and result.json. Errors: those of stored_json.h; of
+  // read_result() also those of open_job_file().
   Stored<void> write_spec(const JobSpec& content) const;
   [[nodiscard]] Stored<JobSpec> read_spec() const;
   Stored<void> write_result(const ShimResult& content) const;
@@ -91,9 +96,15 @@ struct JobDirectory {
   [[nodiscard]] Stored<FileDescriptor> take_lock() const;
 
   // Returns the job's state (executor.h). A directory without shim.lock is `absent`: the job never
-  // ran.
+  // ran. While a shim.lock is held the job is `running`, whatever else is there. Without a result
+  // that a shim can have written, it is `lost`. Errors: those of the disk.
   [[nodiscard]] Stored<JobState> state() const;
 };
+
+// Opens a file of a job's directory for reading. It is `damaged` if it isn't a regular file of at
+// most `bytes_max` bytes, or if the job has taken away the permission to open it; `not_found` also
+// if something that isn't a directory leads to it. Other errors are those of the disk.
+Stored<FileDescriptor> open_job_file(const std::filesystem::path& path, std::uint64_t bytes_max);
 
 // Returns a function that says whether a job of a run (its id as text) is under way, of those in
 // `jobs_root`, whether the log has that run or not. What can't be looked at counts as under way.

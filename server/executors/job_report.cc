@@ -36,13 +36,17 @@ std::string default_summary(const Job& job, const ShimResult& facts, const JobVe
 
 // Returns what the summary must say in addition: lost output, artifacts left out, processes left
 // behind.
-std::string remarks(const ShimResult& facts, const std::vector<std::string>& left_out) {
+std::string remarks(const ShimResult& facts, const std::string& replaced_logs,
+                    const std::vector<std::string>& left_out) {
   std::string text;
   if (facts.descendants_killed > 0) {
     text += "\nProcesses it left behind, ended: " + std::to_string(facts.descendants_killed) + ".";
   }
   if (!facts.log_error.empty()) {
     text += "\nPart of its output is lost: " + shortened(facts.log_error, 256) + ".";
+  }
+  if (!replaced_logs.empty()) {
+    text += "\nNot what its supervisor wrote, and taken as empty: " + replaced_logs + ".";
   }
   if (left_out.empty()) return text;
   text += "\nArtifacts left out (" + std::to_string(left_out.size()) + "): ";
@@ -73,13 +77,25 @@ std::string checks_changed_by(const Job& job, const std::string& metadata) {
 struct JobOutput {
   std::string excerpt;
   std::string last_lines;
+  std::string replaced_logs;  // that the job has put something else in place of, or empty
 };
 
+// Reads a log, in the place of which the job may have put anything: that counts as an empty one.
+Stored<KeptLog> kept_log(const std::filesystem::path& path, std::uint64_t stream_bytes,
+                         std::string& replaced_logs) {
+  auto log = read_bounded_log(path, stream_bytes, limits::logs_inline_bytes_max);
+  if (log || log.error().kind != StoreError::Kind::damaged) return log;
+  replaced_logs += (replaced_logs.empty() ? "" : ", ") + path.filename().string();
+  return KeptLog{};
+}
+
 Stored<JobOutput> output_of(const JobDirectory& directory, const ShimResult& facts) {
-  const std::size_t bytes_max = limits::logs_inline_bytes_max;
-  const auto out = TRY(read_bounded_log(directory.stdout_log(), facts.stdout_bytes, bytes_max));
-  const auto err = TRY(read_bounded_log(directory.stderr_log(), facts.stderr_bytes, bytes_max));
-  return JobOutput{log_excerpt(out, err, bytes_max), last_lines(out, err)};
+  JobOutput output;
+  const auto out = TRY(kept_log(directory.stdout_log(), facts.stdout_bytes, output.replaced_logs));
+  const auto err = TRY(kept_log(directory.stderr_log(), facts.stderr_bytes, output.replaced_logs));
+  output.excerpt = log_excerpt(out, err, limits::logs_inline_bytes_max);
+  output.last_lines = last_lines(out, err);
+  return output;
 }
 
 }  // namespace
@@ -99,7 +115,7 @@ Stored<JobResult> report_job(const Job& job, const JobDirectory& directory, Arti
   JobVerdict verdict = job_verdict(job.definition, facts, declared, output.last_lines);
   const std::string summary_text =
       declared && declared->summary ? *declared->summary : default_summary(job, facts, verdict);
-  const std::string remarks_text = remarks(facts, collected.left_out);
+  const std::string remarks_text = remarks(facts, output.replaced_logs, collected.left_out);
   auto summary = TRY(store.put(summary_name, "text/markdown", summary_text + remarks_text + "\n"));
   auto logs = TRY(store.put(logs_name, "text/plain", output.excerpt));
 

@@ -9,7 +9,7 @@ namespace signalbox {
 
 // Reads the directory of a finished job and stores its artifacts, with `<station>_summary` and
 // `runner_logs_excerpt`. The same directory gives the same result each time. Blocks on the disk.
-// Errors: those of the disk.
+// Errors: those of the disk; `damaged` if its result isn't one that a shim can have written.
 Stored<JobResult> report_job(const Job& job, const JobDirectory& directory, ArtifactStore& store);
 
 }  // namespace signalbox

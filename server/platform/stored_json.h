@@ -2,7 +2,7 @@
 // The struct's member `schema` names the format.
 //
 // A file that isn't such JSON or has another schema is the error `damaged`; else the errors of
-// atomic_file.h. Both functions block on the disk. Any thread.
+// atomic_file.h. The functions block on the disk. Any thread.
 #pragma once
 
 #include <filesystem>
@@ -24,9 +24,9 @@ Stored<void> write_stored_json(const std::filesystem::path& path, const T& value
   return write_file_atomically(path, boost::json::serialize(to_json(value)) + "\n");
 }
 
+// Returns the struct of a file's text; `path` is for the error message, as below.
 template <class T>
-Stored<T> read_stored_json(const std::filesystem::path& path) {
-  const auto text = TRY(read_regular_file(path, stored_json_bytes_max));
+Stored<T> parse_stored_json(const std::filesystem::path& path, const std::string& text) {
   const auto value = parse_json(text).and_then(
       [](const boost::json::value& parsed) { return from_json<T>(parsed); });
   const std::string expected = T{}.schema;
@@ -34,6 +34,18 @@ Stored<T> read_stored_json(const std::filesystem::path& path) {
   const std::string why = value ? "is not of schema " + expected : value.error().message;
   return tl::unexpected(
       StoreError{StoreError::Kind::damaged, path.string() + ": " + why, path.string(), 0});
+}
+
+template <class T>
+Stored<T> read_stored_json(const std::filesystem::path& path) {
+  return parse_stored_json<T>(path, TRY(read_regular_file(path, stored_json_bytes_max)));
+}
+
+// Does the same for an open file.
+template <class T>
+Stored<T> read_stored_json(int descriptor, const std::filesystem::path& path) {
+  return parse_stored_json<T>(path,
+                              TRY(read_regular_file(descriptor, path, stored_json_bytes_max)));
 }
 
 }  // namespace signalbox

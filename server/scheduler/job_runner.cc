@@ -30,6 +30,7 @@ struct JobThreads::Tracked {
   JobProgress progress;
   bool in_step = false;
   bool cancel_wanted = false;
+  SteadyClock::time_point cancel_wanted_at;
   bool is_news = false;                   // step_now() was called during the step under way
   std::atomic<bool> interrupted = false;  // the step under way is to end; read on its thread
   std::chrono::milliseconds pause = poll_pause_min;
@@ -69,7 +70,10 @@ void JobThreads::cancel(const std::string& job_id) {
     const auto place = jobs_.find(job_id);
     if (place == jobs_.end()) return;
     // A request that hangs would hold the cancel up; what became of it is looked up.
-    if (!place->second->cancel_wanted) place->second->interrupted = place->second->in_step;
+    if (!place->second->cancel_wanted) {
+      place->second->interrupted = place->second->in_step;
+      place->second->cancel_wanted_at = SteadyClock::now();
+    }
     place->second->cancel_wanted = true;
     step_now(place->second);
   }
@@ -115,14 +119,20 @@ void JobThreads::run() {
 
 void JobThreads::take_step(const std::shared_ptr<Tracked>& tracked) {
   bool cancel = false;
+  std::chrono::milliseconds cancel_age{0};
   {
     const std::lock_guard lock(mutex_);
     cancel = tracked->cancel_wanted;
-    if (cancel) tracked->interrupted = false;
+    if (cancel) {
+      tracked->interrupted = false;
+      cancel_age = std::chrono::duration_cast<std::chrono::milliseconds>(SteadyClock::now() -
+                                                                         tracked->cancel_wanted_at);
+    }
   }
   const bool is_interruptible = is_remote(tracked->progress.job.definition);
   const CallBounds bounds(CallBounds::never_ms, is_interruptible ? &tracked->interrupted : nullptr);
-  const JobStep step = advance_job(executor_, reports_, tracked->progress, cancel);
+  const JobStep step =
+      advance_job(executor_, reports_, tracked->progress, cancel, cancel_age.count());
   {
     const std::lock_guard lock(mutex_);
     tracked->in_step = false;

@@ -3,6 +3,7 @@
 #include "domain/placement.h"
 #include "domain/try.h"
 #include "server/executors/coderunner/agent_session.h"
+#include "server/platform/process_table.h"
 
 #include <vector>
 
@@ -11,10 +12,9 @@ namespace {
 
 constexpr int submits_max = 3;
 
-JobResult lost_result(const std::vector<std::int32_t>& survivors) {
+JobResult lost_result(const std::string& why, const std::vector<std::int32_t>& survivors) {
   JobResult result;
-  result.failure = {Outcome::failed, ErrorClass::lost, "JOB_LOST",
-                    "the job is gone and left no result"};
+  result.failure = {Outcome::failed, ErrorClass::lost, "JOB_LOST", why};
   if (!survivors.empty()) {
     result.failure.message += "; these of its processes would not end:";
     for (const std::int32_t pid : survivors) result.failure.message += ' ' + std::to_string(pid);
@@ -41,11 +41,13 @@ class Stepper {
   Stepper(Executor& executor, const JobReports& reports, JobProgress& progress)
       : executor_(executor), reports_(reports), progress_(progress), job_(progress.job) {}
 
-  JobStep step(bool cancel_wanted) {
+  JobStep step(bool cancel_wanted, std::int64_t cancel_age_ms) {
+    Executed<void> asked;
     if (cancel_wanted && !progress_.cancel_sent) {
-      if (const auto asked = executor_.cancel(job_); !asked) return trouble(asked.error());
-      progress_.cancel_sent = true;
+      asked = executor_.cancel(job_);
+      progress_.cancel_sent = asked.has_value();
     }
+    // Also if it couldn't be asked to end: it may have ended by itself.
     auto state = executor_.poll(job_);
     if (!state) return trouble(state.error());
     // A job that removes its own directory, or whose log has its ref, was executed: not twice. A
@@ -64,8 +66,10 @@ class Stepper {
     }
     switch (*state) {
       case JobState::running:
-        return JobStep::in_progress;
+        if (cancel_wanted && is_given_up(cancel_age_ms)) return give_up();
+        return asked ? JobStep::in_progress : trouble(asked.error());
       case JobState::absent:
+        if (!asked) return trouble(asked.error());
         return cancel_wanted ? finished(never_started()) : submit();
       case JobState::finished: {
         const auto result = executor_.fetch_result(job_);
@@ -74,7 +78,7 @@ class Stepper {
       case JobState::lost: {
         const auto survivors = executor_.clean_up_lost(job_);
         if (!survivors) return trouble(survivors.error());
-        JobResult result = lost_result(*survivors);
+        JobResult result = lost_result("the job is gone and left no result", *survivors);
         executor_.describe_lost(job_, result);
         return finished(result);
       }
@@ -83,6 +87,30 @@ class Stepper {
   }
 
  private:
+  // Returns whether the job is to be ended without its supervisor, which was woken before and had
+  // all the time that it needs to end the job.
+  bool is_given_up(std::int64_t cancel_age_ms) {
+    const std::int64_t grace_ms = job_.definition.cancel_grace_ms;
+    const std::int64_t wake_ms = grace_ms + stuck_job_patience_ms;
+    if (cancel_age_ms < wake_ms) return false;
+    if (!progress_.was_woken) {
+      progress_.was_woken = true;
+      progress_.may_be_given_up = executor_.wake(job_);
+    }
+    const std::int64_t end_ms = grace_ms + kill_patience_ms + stuck_job_patience_ms;
+    return progress_.may_be_given_up && cancel_age_ms >= wake_ms + end_ms;
+  }
+
+  JobStep give_up() {
+    const auto survivors = executor_.clean_up_lost(job_);
+    if (!survivors) return trouble(survivors.error());
+    JobResult result =
+        lost_result("its supervisor didn't end it, so it was ended without one", *survivors);
+    result.canceled = survivors->empty();
+    executor_.describe_lost(job_, result);
+    return finished(result);
+  }
+
   Executed<void> report_learned_ref() {
     const auto ref = TRY(executor_.learned_ref(job_));
     if (ref.empty() || ref == progress_.learned_ref) return {};
@@ -128,8 +156,8 @@ class Stepper {
 }  // namespace
 
 JobStep advance_job(Executor& executor, const JobReports& reports, JobProgress& progress,
-                    bool cancel_wanted) {
-  return Stepper(executor, reports, progress).step(cancel_wanted);
+                    bool cancel_wanted, std::int64_t cancel_age_ms) {
+  return Stepper(executor, reports, progress).step(cancel_wanted, cancel_age_ms);
 }
 
 }  // namespace signalbox

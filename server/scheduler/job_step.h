@@ -25,6 +25,8 @@ struct JobReports {
 struct JobProgress {
   Job job;
   bool cancel_sent = false;
+  bool was_woken = false;        // Executor::wake() was called
+  bool may_be_given_up = false;  // what it returned
   int submits = 0;
   bool is_submitted = false;   // the executor took it
   ExecutorError submit_error;  // of the latest failed submit
@@ -37,8 +39,14 @@ enum class JobStep : std::uint8_t {
   over,     // reported as finished: there is no next step
 };
 
+// How long after its cancel, and the grace for it, a job that goes on is thought to be stuck: its
+// supervisor may be stopped, or something that the job made may hold its lock.
+inline constexpr std::int64_t stuck_job_patience_ms = 5'000;
+
 // Takes one step of `progress.job` and reports what happened. Calls the executor, so it may block.
+// `cancel_age_ms` is the time since the cancel was wanted: a job that is stuck is woken, and, if
+// that doesn't end it, cleaned up and given up as lost.
 JobStep advance_job(Executor& executor, const JobReports& reports, JobProgress& progress,
-                    bool cancel_wanted);
+                    bool cancel_wanted, std::int64_t cancel_age_ms = 0);
 
 }  // namespace signalbox

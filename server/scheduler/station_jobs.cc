@@ -304,9 +304,10 @@ void StationJobs::apply(const Commit& commit) {
   }
 }
 
-void StationJobs::end_overdue(const std::string& job_id) {
-  if (!running_.contains(job_id) || !overdue_.insert(job_id).second) return;
+bool StationJobs::end_overdue(const std::string& job_id) {
+  if (!running_.contains(job_id) || !overdue_.insert(job_id).second) return false;
   runner_->cancel(job_id);
+  return true;
 }
 
 void StationJobs::on_submitted(const Job& job, const std::string& external_ref) {

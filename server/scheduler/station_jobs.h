@@ -68,8 +68,9 @@ class StationJobs {
     settings_.remote_jobs_max = remote_jobs_max;
   }
 
-  // Cancels a job that is past its timeout; its attempt ends with TIMEOUT.
-  void end_overdue(const std::string& job_id);
+  // Cancels a job that is past its timeout; its attempt ends with TIMEOUT. Returns false if that
+  // was done before, or if the job isn't under way here.
+  bool end_overdue(const std::string& job_id);
 
   // Looks at a job soon, because its runner has told something about it.
   void look_again(const std::string& job_id) { runner_->look_again(job_id); }

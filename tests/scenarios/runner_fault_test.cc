@@ -144,5 +144,23 @@ TEST_F(RunnerTest, ACopiedLogBeginsItsJobAgainByAPersonsWordOnly) {  // G11
   EXPECT_TRUE(eventually([&] { return executions() == 2; })) << two.log();
 }
 
+// As at the service itself (tampered_job_test.cc).
+TEST_F(RunnerTest, AJobThatDamagesItsOwnDirectoryOrStopsItsSupervisorEnds) {  // P11, N5, S11
+  start_runner("one", {"--labels", "gpu"});
+  const std::string here = "cd \"$SIGNALBOX_ARTIFACTS_DIR/..\"; ";
+  const std::string once = "[station.retry]\nmax_retries = 0\n";
+  expect_success(start_run(here + "ln -sf /dev/null stdout.log", "\"gpu\"", once));
+  const std::string lost = start_run(
+      here + "echo garbage > result.json; kill -9 $PPID; exec sleep 500", "\"gpu\"", once);
+  ASSERT_TRUE(eventually([&] { return status(lost) == "failed"; })) << events_of(lost);
+  EXPECT_NE(events_of(lost).find("JOB_LOST"), std::string::npos) << events_of(lost);
+  const std::string stopped =
+      start_run("kill -STOP $PPID; : > \"$D/stopped\"; exec sleep 500", "\"gpu\"", once);
+  ASSERT_TRUE(eventually([&] { return fs::exists(at("stopped")); }));
+  (void)result({"run", "cancel", stopped});
+  EXPECT_TRUE(eventually([&] { return status(stopped) == "canceled"; })) << events_of(stopped);
+  EXPECT_NE(events_of(stopped).find("CancelConfirmed"), std::string::npos) << events_of(stopped);
+}
+
 }  // namespace
 }  // namespace signalbox

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,7 +35,12 @@ class ScriptedExecutor final : public Executor {
   }
   Executed<void> cancel(const Job&) override {
     asked.emplace_back("cancel");
+    if (cancel_error) return tl::unexpected(*cancel_error);
     return {};
+  }
+  bool wake(const Job&) override {
+    asked.emplace_back("wake");
+    return is_ended_by_clean_up;
   }
   Executed<std::vector<std::int32_t>> clean_up_lost(const Job&) override {
     asked.emplace_back("clean up");
@@ -49,14 +55,16 @@ class ScriptedExecutor final : public Executor {
 
   std::string learned;
   std::deque<ExecutorError> submits;  // errors of the next submits
+  std::optional<ExecutorError> cancel_error;
+  bool is_ended_by_clean_up = true;
   JobState state = JobState::absent;
   Words asked;
 };
 
 class JobSteps : public ::testing::Test {
  protected:
-  JobStep step(bool cancel_wanted = false) {
-    return advance_job(executor, reports, progress, cancel_wanted);
+  JobStep step(bool cancel_wanted = false, std::int64_t cancel_age_ms = 0) {
+    return advance_job(executor, reports, progress, cancel_wanted, cancel_age_ms);
   }
 
   ScriptedExecutor executor;
@@ -181,6 +189,43 @@ TEST_F(JobSteps, CancelIsSentOnceAndItsEndAwaited) {  // S11
   EXPECT_EQ(step(true), JobStep::in_progress);
   EXPECT_EQ(step(true), JobStep::in_progress);
   EXPECT_EQ(executor.asked, (Words{"cancel", "poll", "poll"}));
+}
+
+// It is looked at all the same: it may have ended by itself.
+TEST_F(JobSteps, ACancelThatFailsIsAskedAgainAndKeepsNoJobFromEnding) {  // S11
+  executor.cancel_error = unheard;
+  executor.state = JobState::running;
+  EXPECT_EQ(step(true), JobStep::trouble);
+  EXPECT_EQ(step(true), JobStep::trouble);
+  executor.state = JobState::finished;
+  EXPECT_EQ(step(true), JobStep::over);
+  EXPECT_EQ(executor.asked, (Words{"cancel", "poll", "cancel", "poll", "cancel", "poll", "fetch"}));
+  progress = {};
+  executor.state = JobState::absent;
+  EXPECT_EQ(step(true), JobStep::trouble) << "nothing is known of a job that isn't there";
+}
+
+TEST_F(JobSteps, AStuckJobIsWokenAndThenGivenUp) {  // S11, P11
+  progress.job.definition.cancel_grace_ms = 1'000;
+  executor.state = JobState::running;
+  EXPECT_EQ(step(true, 5'999), JobStep::in_progress);
+  EXPECT_EQ(executor.asked, (Words{"cancel", "poll"}));
+  EXPECT_EQ(step(true, 6'000), JobStep::in_progress);
+  EXPECT_EQ(step(true, 21'999), JobStep::in_progress);
+  EXPECT_EQ(executor.asked, (Words{"cancel", "poll", "poll", "wake", "poll"}));
+  EXPECT_EQ(step(true, 22'000), JobStep::over);
+  EXPECT_EQ(executor.asked,
+            (Words{"cancel", "poll", "poll", "wake", "poll", "poll", "clean up", "describe"}));
+  EXPECT_EQ(reported, Words{"finished JOB_LOST"});
+}
+
+// One of another machine: only its executor knows when to give it up.
+TEST_F(JobSteps, AStuckJobThatNobodyHereCanEndIsNotGivenUp) {  // N5
+  executor.is_ended_by_clean_up = false;
+  executor.state = JobState::running;
+  EXPECT_EQ(step(true, 1'000'000), JobStep::in_progress);
+  EXPECT_EQ(step(true, 2'000'000), JobStep::in_progress);
+  EXPECT_EQ(executor.asked, (Words{"cancel", "poll", "wake", "poll"}));
 }
 
 }  // namespace

@@ -21,6 +21,7 @@ class PatchingExecutor final : public Executor {
   Executed<std::string> learned_ref(const Job& job) override { return executor_.learned_ref(job); }
   Executed<JobResult> fetch_result(const Job& job) override;
   Executed<void> cancel(const Job& job) override { return executor_.cancel(job); }
+  bool wake(const Job& job) override { return executor_.wake(job); }
   Executed<std::vector<std::int32_t>> clean_up_lost(const Job& job) override {
     return executor_.clean_up_lost(job);
   }

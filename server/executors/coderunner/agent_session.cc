@@ -6,6 +6,7 @@
 #include <boost/describe/enum_to_string.hpp>
 
 #include "domain/limits.h"
+#include "server/executors/job_directory.h"
 #include "server/platform/atomic_file.h"
 
 namespace signalbox {
@@ -57,9 +58,14 @@ Stored<void> write_learned_session(const std::filesystem::path& job_directory,
 }
 
 Stored<std::string> read_learned_session(const std::filesystem::path& job_directory) {
-  auto ref = read_regular_file(session_file(job_directory), limits::path_bytes_max);
-  if (!ref && ref.error().kind == StoreError::Kind::not_found) return std::string();
-  return ref;
+  const std::filesystem::path path = session_file(job_directory);
+  const auto file = open_job_file(path, limits::path_bytes_max);
+  if (file) return read_regular_file(file->get(), path, limits::path_bytes_max);
+  // The agent has put something else in its place: no session is known.
+  const bool is_unknown = file.error().kind == StoreError::Kind::not_found ||
+                          file.error().kind == StoreError::Kind::damaged;
+  if (is_unknown) return std::string();
+  return tl::unexpected(file.error());
 }
 
 }  // namespace signalbox

@@ -29,12 +29,14 @@ std::optional<std::string> job_in(const std::filesystem::path& jobs_root,
   return ours && !error ? std::optional(directory.filename().string()) : std::nullopt;
 }
 
+bool are_of_shim(const std::vector<std::string>& arguments) {
+  return arguments.size() == 4 && arguments[1] == "shim" && arguments[2] == "--job-dir";
+}
+
 // Returns the job, of those in `jobs_root`, that this process supervises; nullopt if it is no shim.
 std::optional<std::string> job_of_shim(pid_t pid, const std::filesystem::path& jobs_root) {
   const std::vector<std::string> arguments = arguments_of(pid);
-  const bool is_shim =
-      arguments.size() == 4 && arguments[1] == "shim" && arguments[2] == "--job-dir";
-  if (!is_shim) return std::nullopt;
+  if (!are_of_shim(arguments)) return std::nullopt;
   if (auto job_id = job_in(jobs_root, arguments[3])) return job_id;
   // If the data directory was moved since, the directory that the shim works in is the job's.
   std::error_code error;
@@ -91,6 +93,8 @@ ProcessJob find_job(const Process& process, const std::filesystem::path& jobs_ro
 }
 
 }  // namespace
+
+bool is_shim(pid_t process) { return are_of_shim(arguments_of(process)); }
 
 ProcessJob job_of_process(pid_t process, const std::filesystem::path& jobs_root,
                           const JobOfSecret& job_of_secret) {

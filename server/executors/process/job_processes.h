@@ -26,6 +26,9 @@ struct ProcessJob {
 // Returns the id of the job that a job's secret was made for, or nullopt.
 using JobOfSecret = std::function<std::optional<std::string>(std::string_view secret)>;
 
+// Returns whether the process was started as a shim is. A job can start what looks like one.
+bool is_shim(pid_t process);
+
 // Returns the job, of those in `jobs_root`, whose shim is an ancestor of `process`. Without such an
 // ancestor the job whose secret is in the environment that the process was started with: its shim
 // was killed.

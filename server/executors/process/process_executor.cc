@@ -3,6 +3,8 @@
 #include <fcntl.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <csignal>
 #include <system_error>
 
 #include "domain/attempt_end.h"
@@ -18,6 +20,7 @@
 #include "server/executors/deep_work_command.h"
 #include "server/executors/job_report.h"
 #include "server/executors/process/job_environment.h"
+#include "server/executors/process/job_processes.h"
 #include "server/executors/taken_workspace.h"
 #include "server/git/pinned_repository.h"
 #include "server/git/run_branch.h"
@@ -137,6 +140,9 @@ std::string ref_at_start(const Job& job) {
   std::string session = session_ref_at_start(job.definition, job.span_id, job.resume_ref);
   return session.empty() ? job.id : session;
 }
+
+// Returns the entry of the environment that the job's processes have, its shim included.
+std::string span_entry(const Job& job) { return "SIGNALBOX_SPAN_ID=" + to_string(job.span_id); }
 
 // Writes the task file of a station whose command needs more than its environment.
 Stored<void> write_task(const Job& job, const std::filesystem::path& job_directory) {
@@ -285,20 +291,30 @@ Executed<JobResult> ProcessExecutor::fetch_result(const Job& job) {
 
 Executed<void> ProcessExecutor::cancel(const Job& job) {
   const JobDirectory directory = directory_of(job);
-  // O_NONBLOCK: a FIFO there counts as a cancel, too, and isn't waited for.
-  const int flags = O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+  // O_EXCL: whatever a job put there, such as a link or a FIFO, counts as a cancel, too, and is
+  // neither opened nor followed.
+  const int flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC;
   const FileDescriptor file(::open(directory.cancel().c_str(), flags, 0600));
-  if (!file) {
-    const StoreError error = system_error("create", directory.cancel());
-    if (error.kind == StoreError::Kind::not_found) return {};  // never submitted
-    return storage_error(error);
+  if (!file && errno != EEXIST) {
+    // Never submitted, or the job has replaced its directory: then there is nobody to ask.
+    if (errno == ENOENT || errno == ENOTDIR || errno == ELOOP) return {};
+    return storage_error(system_error("create", directory.cancel()));
   }
   if (auto synced = sync_directory(directory.root); !synced) return storage_error(synced.error());
   return {};
 }
 
+// Who is the shim is read from the processes alone. The pid in shim.lock may be one that the job
+// has written there, but it can't give another process its own environment.
+bool ProcessExecutor::wake(const Job& job) {
+  for (const ProcessIdentity& process : processes_with_environment(span_entry(job))) {
+    if (is_shim(process.pid)) send_signal(process, SIGCONT);
+  }
+  return true;
+}
+
 Executed<std::vector<std::int32_t>> ProcessExecutor::clean_up_lost(const Job& job) {
-  const std::string entry = "SIGNALBOX_SPAN_ID=" + to_string(job.span_id);
+  const std::string entry = span_entry(job);
   return end_processes([&entry] { return processes_with_environment(entry); },
                        job.definition.cancel_grace_ms);
 }

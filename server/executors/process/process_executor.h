@@ -49,8 +49,10 @@ class ProcessExecutor final : public Executor {
   Executed<std::string> learned_ref(const Job& job) override;
   Executed<JobResult> fetch_result(const Job& job) override;
   Executed<void> cancel(const Job& job) override;
-  // Finds leftover processes by SIGNALBOX_SPAN_ID in their environment. Blocks for up to the
-  // station's cancel_grace_ms and kill_patience_ms.
+  // Has a stopped shim of the job go on, found by SIGNALBOX_SPAN_ID in its environment.
+  bool wake(const Job& job) override;
+  // Finds leftover processes by SIGNALBOX_SPAN_ID in their environment; a shim that still lives is
+  // one of them. Blocks for up to the station's cancel_grace_ms and kill_patience_ms.
   Executed<std::vector<std::int32_t>> clean_up_lost(const Job& job) override;
   // Adds what the job has declared of itself, or what is known of a killed agent.
   void describe_lost(const Job& job, JobResult& result) override;

@@ -1,6 +1,7 @@
 #include "server/executors/process/shim.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <sysexits.h>
 #include <unistd.h>
 
@@ -21,6 +22,12 @@ constexpr int result_write_attempts_max = 600;  // one a second
 void prepare_process() {
   for (const int ignored : {SIGTERM, SIGHUP, SIGINT, SIGPIPE}) std::signal(ignored, SIG_IGN);
   become_reaper();
+}
+
+// Returns whether the job has made a directory where its result belongs.
+bool result_is_directory(const JobDirectory& job) {
+  struct stat status {};
+  return ::lstat(job.result().c_str(), &status) == 0 && S_ISDIR(status.st_mode);
 }
 
 ShimResult not_started(const StoreError& error) {
@@ -57,11 +64,13 @@ int supervise(const std::filesystem::path& job_directory, FileDescriptor ready) 
   if (!*lock) return 0;  // another shim was first
 
   const ShimResult result = execute(job);
+  ::chmod(".", S_IRWXU);  // which the job may have changed
   // Without a result the job would count as lost, so a full disk is waited for.
   for (int attempt = 0; attempt < result_write_attempts_max; ++attempt) {
     const auto written = job.write_result(result);
     if (written) return 0;
     if (written.error().kind == StoreError::Kind::not_found) break;  // the directory was removed
+    if (result_is_directory(job)) break;                             // no file takes its place
     ::sleep(1);
   }
   return EX_IOERR;

@@ -16,6 +16,13 @@ namespace {
 
 constexpr std::int64_t pause_poll_interval_ms = 1000;  // between two checks of the file `paused`
 
+// Returns whether there is anything with this name, such as a link to nothing that the job has
+// made.
+bool name_exists(const std::filesystem::path& path) {
+  struct stat status {};
+  return ::lstat(path.c_str(), &status) == 0;
+}
+
 // Detects the file `cancel` in a job's directory: by inotify, and by polling in case a notification
 // was lost or inotify is unavailable.
 class CancelWatch {
@@ -32,12 +39,12 @@ class CancelWatch {
   // Readable when the directory has changed; -1 where inotify is unavailable.
   [[nodiscard]] int descriptor() const { return inotify_.get(); }
 
-  // Returns whether the file exists, and consumes pending notifications.
+  // Returns whether it exists, as whatever kind of file, and consumes pending notifications.
   [[nodiscard]] bool requested() const {
     char notices[4096];
     while (inotify_ && ::read(inotify_.get(), notices, sizeof notices) > 0) {
     }
-    return ::access(cancel_file_.c_str(), F_OK) == 0;
+    return name_exists(cancel_file_);
   }
 
  private:
@@ -73,7 +80,7 @@ void await_command(ChildProcess& command, const JobSpec& spec, const JobDirector
     result.canceled = cancel.requested();
     if (result.canceled) return;
     if (const std::int64_t now_ms = ChildProcess::now_ms(); now_ms >= deadline_ms) {
-      const bool paused = ::access(job.paused().c_str(), F_OK) == 0;
+      const bool paused = name_exists(job.paused());
       result.timed_out = !paused && !was_paused;
       if (result.timed_out) return;
       // After a pause the timeout starts anew.

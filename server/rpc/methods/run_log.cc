@@ -91,6 +91,12 @@ Decided<json::object> read_output(const Api& api, const LogQuestion& question) {
   }
   auto part = read_log_range(question.stream == "stderr" ? job.stderr_log() : job.stdout_log(),
                              question.offset, question.bytes);
+  // The log of events is sound: the job can put anything in the place of its own output.
+  if (!part && part.error().kind == StoreError::Kind::damaged) {
+    return tl::unexpected(no_output(
+        question.run_id, ErrorCode::ARTIFACT_NOT_FOUND,
+        "the attempt's job has replaced its own " + question.stream + ": " + part.error().message));
+  }
   if (!part) return unreadable(part.error());
   // A character whose end is still to come is left to the next call, also where there is nothing
   // else. Before the end of the stream so little was asked for that the next call gets no more.
