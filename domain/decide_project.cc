@@ -16,13 +16,7 @@ Decided<void> validate(const PutProject& command) {
     return reject(ErrorCode::INVALID_PARAMS, "keep_pipeline keeps the one that there is",
                   {{"field", std::string("pipeline")}});
   }
-  if (command.base) {
-    TRY(require_line("base", *command.base, limits::name_bytes_max));
-    if (command.base->starts_with('-')) {
-      return reject(ErrorCode::INVALID_PARAMS, "base must be a branch",
-                    {{"field", std::string("base")}, {"value", *command.base}});
-    }
-  }
+  if (command.base) TRY(require_base(*command.base, "a branch"));
   TRY(require_no_credentials("remote", command.remote.value_or(""),
                              "give them to git's credential helper, as the server's user",
                              "git config --global credential.helper store"));

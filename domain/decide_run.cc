@@ -27,10 +27,8 @@ Decided<void> validate(const StartRun& command) {
   TRY(text("base", command.base, limits::name_bytes_max));
   TRY(require_absolute("run_root", command.run_root));
   TRY(require_absolute("repository", command.repository));
-  if (command.base && command.base->starts_with('-')) {
-    return reject(ErrorCode::INVALID_PARAMS, "base must be a commit or a branch",
-                  {{"field", std::string("base")}, {"value", *command.base}});
-  }
+  // An empty one is none.
+  if (!command.base.value_or("").empty()) TRY(require_base(*command.base, "a commit or a branch"));
   if (command.labels.size() > limits::labels_max) {
     return reject(ErrorCode::LIMIT_EXCEEDED, "too many labels",
                   {{"labels", static_cast<std::int64_t>(command.labels.size())},

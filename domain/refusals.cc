@@ -218,6 +218,13 @@ std::string shell_word(const std::string& text) {
   return quoted + "'";
 }
 
+Decided<void> require_base(const std::string& base, const char* what) {
+  TRY(require_line("base", base, limits::name_bytes_max));
+  if (!base.starts_with('-') && !base.starts_with('^')) return {};
+  return reject(ErrorCode::INVALID_PARAMS, "base must be " + std::string(what),
+                {{"field", std::string("base")}, {"value", base}});
+}
+
 bool is_artifact_name(std::string_view name) {
   if (name.empty()) return false;
   for (std::size_t from = 0; from <= name.size();) {

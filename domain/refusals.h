@@ -65,6 +65,10 @@ Decided<void> require_line(const char* field, const std::string& text, std::size
 // any name, since earlier versions gave such names.
 Decided<void> require_known_line(const char* field, const std::string& text, std::size_t bytes_max);
 
+// Checks that work can begin from `base`, which git is given: require_line(), and INVALID_PARAMS
+// for what git takes for an option, or for all but what is named. `what` says what it must be.
+Decided<void> require_base(const std::string& base, const char* what);
+
 // Returns whether an artifact can be asked for by this name: it isn't empty and has no part "." or
 // "..", which clients of HTTP take out of a URL before they send it.
 [[nodiscard]] bool is_artifact_name(std::string_view name);

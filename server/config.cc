@@ -2,6 +2,7 @@
 
 #include <toml++/toml.h>
 #include <unistd.h>
+#include <algorithm>
 
 #include <cstdlib>
 #include <functional>
@@ -88,7 +89,8 @@ tl::expected<void, std::string> read_hosts(const std::filesystem::path& file,
   }
   for (const toml::node& each : *names) {
     const auto name = each.value_exact<std::string>();
-    if (!name || host_name(*name).empty() || name->find(':') != std::string::npos) {
+    const auto is_no_part = [](char c) { return c == ':' || c == 0x7F || (c >= 0 && c <= ' '); };
+    if (!name || host_name(*name).empty() || std::any_of(name->begin(), name->end(), is_no_part)) {
       return tl::unexpected(
           at_line(file, each, "http_hosts has names such as box.example.org, without a port"));
     }

@@ -5,6 +5,7 @@
 #include "server/board/git_board_files.h"
 #include "server/executors/job_directory.h"
 #include "server/followers/recorded_run.h"
+#include "server/git/tree_removal.h"
 #include "server/git/unsaved_work.h"
 #include "server/rpc/methods/families.h"
 #include "server/server.h"
@@ -46,8 +47,7 @@ std::shared_ptr<RunnerParts> Server::runner_parts() {
   if (machine_ && cell_ == nullptr) runners_.expect_former_jobs(machine_->since);
   runners_.restore(engine_.world());
   former_decisions_.enforce();
-  std::error_code ignored;  // what an earlier process left is uploaded again
-  std::filesystem::remove_all(parts.uploads, ignored);
+  (void)remove_tree(parts.uploads);  // what an earlier process left is uploaded again
   parts.look_again = [this](const std::string& job_id) {
     job_troubles_.forget(job_id);  // its runner answers
     if (jobs_) jobs_->look_again(job_id);

@@ -3,7 +3,7 @@ import { html, render, useEffect, useErrorBoundary, useState } from './vendor/ht
 import { identify, identity } from './core/identity.js';
 import { follow, tokenOfOtherTabs } from './core/live.js';
 import { hrefOf, interceptLinks, route } from './core/route.js';
-import { keepToken, refusal, takeTokenFromAddress, token } from './core/session.js';
+import { forgetToken, keepToken, refusal, takeTokenFromAddress, token } from './core/session.js';
 import './core/theme.js';
 import { useSignal } from './core/use_signal.js';
 import { keepFocus } from './parts/focus.js';
@@ -73,6 +73,7 @@ function App() {
     let timer = 0;
     const ask = () => identify().then(follow, (error) => {
       setFailure(error);
+      if (error.code === 'UNAUTHENTICATED' && token() === offered) forgetToken();  // a link's; the next look is without it
       if (error.code === 'UNREACHABLE') timer = setTimeout(ask, RETRY_MS);
     });
     ask();
@@ -85,11 +86,12 @@ function App() {
   return html`<${Frame}><${Page} /><//>`;
 }
 
-takeTokenFromAddress();
+const offered = takeTokenFromAddress();
 if (!token()) {
-  const secret = await tokenOfOtherTabs();
+  const secret = await tokenOfOtherTabs() || offered;
   if (secret) keepToken(secret, false);
 }
+if (offered && offered !== token()) import('./parts/offered_token.js').then(({ tryToken }) => tryToken(offered)).catch(() => {});
 interceptLinks();
 // The page's modules come while the service is asked who the user is.
 loaderOf(route.peek().page)().catch(() => {});

@@ -1,5 +1,7 @@
 #include "server/git/hook_copy.h"
 
+#include <algorithm>
+#include <cstdint>
 #include <system_error>
 
 #include "server/limits.h"
@@ -17,21 +19,27 @@ void keep_for_owner(const fs::path& path, std::error_code& error) {
                   error);
 }
 
+// Levels of directories below hooks, since the walk has each of them open.
+constexpr int hook_levels_max = 16;
+
 // The files that a walk over hooks has met. Those that aren't copied count as well, because the
 // walk reads them.
 struct HookCount {
   std::size_t entries = 0;
   std::uintmax_t bytes = 0;
+  int levels = 0;
 
-  void add(const fs::directory_entry& entry) {
+  void add(const fs::directory_entry& entry, int depth) {
     std::error_code unreadable;
     ++entries;
+    levels = std::max(levels, depth);
     if (!entry.is_regular_file(unreadable)) return;
     const std::uintmax_t size = entry.file_size(unreadable);
     bytes += unreadable ? 0 : size;
   }
   [[nodiscard]] bool is_too_much() const {
-    return entries > limits::hook_files_max || bytes > limits::hooks_bytes_max;
+    return entries > limits::hook_files_max || bytes > limits::hooks_bytes_max ||
+           levels > hook_levels_max;
   }
 };
 
@@ -50,11 +58,13 @@ tl::expected<void, std::string> copy_hooks(const fs::path& from, const fs::path&
        each.increment(error)) {
     const fs::path target = to / each->path().lexically_relative(from);
     std::error_code unreadable;
-    count.add(*each);
+    count.add(*each, each.depth());
     if (count.is_too_much()) {
       return tl::unexpected(from.string() + " has more than " +
-                            std::to_string(limits::hook_files_max) + " files, or more than " +
-                            std::to_string(limits::hooks_bytes_max) + " bytes of them");
+                            std::to_string(limits::hook_files_max) + " files, more than " +
+                            std::to_string(limits::hooks_bytes_max) +
+                            " bytes of them, or more than " + std::to_string(hook_levels_max) +
+                            " levels of directories");
     }
     if (is_hook_file(*each)) {
       fs::copy_file(each->path(), target, fs::copy_options::overwrite_existing, error);
@@ -74,7 +84,7 @@ bool has_other_hooks(const fs::path& from, const fs::path& to) {
   HookCount count;
   for (fs::recursive_directory_iterator each(from, error), end; !error && each != end;
        each.increment(error)) {
-    count.add(*each);
+    count.add(*each, each.depth());
     if (count.is_too_much()) return true;
     if (!is_hook_file(*each)) continue;
     const auto now = read_file(each->path(), limits::hooks_bytes_max);

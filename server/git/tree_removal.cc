@@ -1,33 +1,18 @@
 #include "server/git/tree_removal.h"
 
 #include <system_error>
+#include <utility>
+
+#include "server/platform/owned_tree.h"
 
 namespace signalbox {
-namespace {
 
 namespace fs = std::filesystem;
 
-// Removing an entry requires write permission for its directory.
-void make_directories_writable(const fs::path& path) {
-  std::error_code ignored;
-  fs::permissions(path, fs::perms::owner_all, fs::perm_options::add, ignored);
-  std::error_code error;
-  for (fs::directory_iterator each(path, error), end; !error && each != end;
-       each.increment(error)) {
-    if (fs::is_directory(each->symlink_status(ignored))) make_directories_writable(each->path());
-  }
-}
-
-}  // namespace
-
 tl::expected<void, std::string> remove_tree(const fs::path& path) {
-  std::error_code error;
-  fs::remove_all(path, error);
-  if (!error) return {};
-  if (fs::is_directory(fs::symlink_status(path, error))) make_directories_writable(path);
-  fs::remove_all(path, error);
-  if (!error) return {};
-  return tl::unexpected("can't remove " + path.string() + ": " + error.message());
+  auto removed = remove_with_content(path);
+  if (!removed) return tl::unexpected(std::move(removed.error().message));
+  return {};
 }
 
 tl::expected<void, std::string> remove_tree_atomically(const fs::path& path) {

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <memory>
 #include <string_view>
+#include <utility>
 
 #include "domain/try.h"
 #include "store/file_descriptor.h"
@@ -17,7 +18,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Directories that are open at a time. A deeper one is moved up before it is removed.
+// Directories that are open at a time. A deeper one is moved up before it is removed: a job decides
+// how deep its directories are, and the whole service shares one limit of descriptors.
 constexpr int owned_tree_depth_max = 64;
 constexpr int open_directory_flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 constexpr std::uint64_t stat_block_bytes = 512;
@@ -57,12 +59,10 @@ FileDescriptor open_in_tree(int parent, const std::string& name) {
   return FileDescriptor(::openat(parent, name.c_str(), open_directory_flags));
 }
 
-// Returns a stream of the directory's entries from the first on.
-OpenTreeDirectory list_directory(int directory) {
-  FileDescriptor own(::openat(directory, ".", open_directory_flags));
-  if (!own) return nullptr;
-  OpenTreeDirectory stream(::fdopendir(own.get()));
-  if (stream) static_cast<void>(own.release());
+// Returns a stream of the directory's entries, which is the only descriptor of the directory.
+OpenTreeDirectory list_directory(FileDescriptor directory) {
+  OpenTreeDirectory stream(directory ? ::fdopendir(directory.get()) : nullptr);
+  if (stream) static_cast<void>(directory.release());
   return stream;
 }
 
@@ -70,9 +70,10 @@ bool is_dot_entry(const char* name) {
   return std::string_view(name) == "." || std::string_view(name) == "..";
 }
 
-void measure_directory(int directory, int depth, TreeWalk& walk) {
-  const OpenTreeDirectory entries = list_directory(directory);
+void measure_directory(FileDescriptor opened, int depth, TreeWalk& walk) {
+  const OpenTreeDirectory entries = list_directory(std::move(opened));
   if (!entries) return;
+  const int directory = ::dirfd(entries.get());
   while (const dirent* entry = walk.stopped ? nullptr : ::readdir(entries.get())) {
     struct stat status {};
     if (is_dot_entry(entry->d_name) ||
@@ -82,17 +83,18 @@ void measure_directory(int directory, int depth, TreeWalk& walk) {
     walk.size += {static_cast<std::uint64_t>(status.st_blocks) * stat_block_bytes, 1};
     if (!S_ISDIR(status.st_mode) || status.st_dev != walk.device) continue;
     if (depth >= owned_tree_depth_max) continue;
-    const FileDescriptor below(::openat(directory, entry->d_name, open_directory_flags));
-    if (below) measure_directory(below.get(), depth + 1, walk);
+    measure_directory(FileDescriptor(::openat(directory, entry->d_name, open_directory_flags)),
+                      depth + 1, walk);
   }
 }
 
-Stored<void> empty_tree(int directory, const fs::path& shown, int depth, TreeWalk& walk);
+Stored<void> empty_tree(DIR* entries, const fs::path& shown, int depth, TreeWalk& walk);
 
 // Removes the directory `name`, or moves it up if it lies too deep.
 Stored<void> remove_directory(int parent, const std::string& name, const fs::path& shown, int depth,
                               TreeWalk& walk) {
-  const FileDescriptor below = open_in_tree(parent, name);
+  FileDescriptor below = open_in_tree(parent, name);
+  if (!below && errno == ENOENT) return {};
   if (!below) return tree_failure("open the directory", shown);
   struct stat status {};
   if (::fstat(below.get(), &status) != 0) return tree_failure("look at", shown);
@@ -106,19 +108,20 @@ Stored<void> remove_directory(int parent, const std::string& name, const fs::pat
     } while (errno == EEXIST || errno == ENOTEMPTY || errno == ENOTDIR);
     return tree_failure("move up", shown);
   }
-  TRY(empty_tree(below.get(), shown, depth + 1, walk));
+  const OpenTreeDirectory entries = list_directory(std::move(below));
+  if (!entries) return tree_failure("list", shown);
+  TRY(empty_tree(entries.get(), shown, depth + 1, walk));
   if (::unlinkat(parent, name.c_str(), AT_REMOVEDIR) == 0 || errno == ENOENT) return {};
   return tree_failure("remove", shown);
 }
 
 // Removes all entries. Lists them again until there are none, since removing them, and moving
 // others up, may change what a listing has.
-Stored<void> empty_tree(int directory, const fs::path& shown, int depth, TreeWalk& walk) {
-  for (bool found = true; found;) {
+Stored<void> empty_tree(DIR* entries, const fs::path& shown, int depth, TreeWalk& walk) {
+  const int directory = ::dirfd(entries);
+  for (bool found = true; found; ::rewinddir(entries)) {
     found = false;
-    const OpenTreeDirectory entries = list_directory(directory);
-    if (!entries) return tree_failure("list", shown);
-    while (const dirent* entry = ::readdir(entries.get())) {
+    while (const dirent* entry = ::readdir(entries)) {
       if (is_dot_entry(entry->d_name)) continue;
       if (walk.stopped) return tree_refusal(shown, "isn't removed yet: the service stops");
       const std::string name = entry->d_name;
@@ -161,6 +164,20 @@ Stored<dev_t> check_owned(int parent, const std::string& name, const fs::path& s
   return status.st_dev;
 }
 
+// Removes the directory `name` with all that it holds.
+Stored<void> remove_top(int parent, const std::string& name, const fs::path& shown,
+                        TreeWalk& walk) {
+  FileDescriptor opened = open_in_tree(parent, name);
+  if (!opened) return tree_failure("open the directory", shown);
+  static_cast<void>(::fchmod(opened.get(), S_IRWXU));
+  const OpenTreeDirectory entries = list_directory(std::move(opened));
+  if (!entries) return tree_failure("list", shown);
+  walk.top = ::dirfd(entries.get());
+  TRY(empty_tree(entries.get(), shown, 1, walk));
+  if (::unlinkat(parent, name.c_str(), AT_REMOVEDIR) == 0 || errno == ENOENT) return {};
+  return tree_failure("remove", shown);
+}
+
 // Removes the directory of this name with all that it holds; succeeds if it isn't there.
 Stored<void> remove_renamed(int parent, const std::string& name, const fs::path& shown,
                             TreeWalk& walk) {
@@ -170,13 +187,7 @@ Stored<void> remove_renamed(int parent, const std::string& name, const fs::path&
     return tl::unexpected(device.error());
   }
   walk.device = *device;
-  const FileDescriptor top = open_in_tree(parent, name);
-  if (!top) return tree_failure("open the directory", shown);
-  static_cast<void>(::fchmod(top.get(), S_IRWXU));
-  walk.top = top.get();
-  TRY(empty_tree(top.get(), shown, 1, walk));
-  if (::unlinkat(parent, name.c_str(), AT_REMOVEDIR) == 0 || errno == ENOENT) return {};
-  return tree_failure("remove", shown);
+  return remove_top(parent, name, shown, walk);
 }
 
 }  // namespace
@@ -186,9 +197,9 @@ Stored<TreeSize> measure_owned_tree(const fs::path& parent, const std::string& n
   const FileDescriptor around = TRY(open_parent(parent));
   const dev_t device = TRY(check_owned(around.get(), name, parent / name));
   TreeWalk walk{.device = device, .stopped = stopped};
-  const FileDescriptor top(::openat(around.get(), name.c_str(), open_directory_flags));
+  FileDescriptor top(::openat(around.get(), name.c_str(), open_directory_flags));
   if (!top) return tree_failure("open the directory", parent / name);
-  measure_directory(top.get(), 1, walk);
+  measure_directory(std::move(top), 1, walk);
   return walk.size;
 }
 
@@ -219,6 +230,26 @@ Stored<TreeSize> remove_owned_tree(const fs::path& parent, const std::string& na
   TRY(check_again());
   TRY(remove_renamed(around.get(), removing, parent / removing, walk));
   return walk.size;
+}
+
+Stored<void> remove_with_content(const fs::path& path) {
+  const fs::path written = path.has_filename() ? path : path.parent_path();
+  const std::string name = written.filename();
+  const fs::path place = written.has_parent_path() ? written.parent_path() : fs::path(".");
+  // Of the directory around it only the name may be known, as of one that is held open.
+  const FileDescriptor around(::open(place.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  struct stat status {};
+  if (!around || ::fstatat(around.get(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
+    if (errno == ENOENT || errno == ENOTDIR) return {};
+    return tree_failure("look at", written);
+  }
+  if (S_ISDIR(status.st_mode)) {
+    const std::atomic<bool> never = false;
+    TreeWalk walk{.device = status.st_dev, .stopped = never};
+    return remove_top(around.get(), name, written, walk);
+  }
+  if (::unlinkat(around.get(), name.c_str(), 0) == 0 || errno == ENOENT) return {};
+  return tree_failure("remove", written);
 }
 
 bool is_owned_tree_there(const fs::path& parent, const std::string& name) {

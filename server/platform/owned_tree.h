@@ -1,6 +1,7 @@
 // Measures and removes directories that this service made, over open descriptors: no symbolic link
 // is followed at any level, no other file system is entered, and the directory must belong to this
-// user. So whatever a job puts in the place of its own directory, nothing else is removed.
+// user. So whatever a job puts in the place of its own directory, nothing else is removed. However
+// deep a job made them, a call has at most owned_tree_depth_max of them open, and as much stack.
 //
 // Errors: `not_found`; `io` with a sentence that says why nothing, or not all, was removed. All
 // functions block on the disk. Any thread.
@@ -44,6 +45,11 @@ using ReasonToKeepTree = std::function<std::string(const std::filesystem::path& 
 Stored<TreeSize> remove_owned_tree(const std::filesystem::path& parent, const std::string& name,
                                    const std::atomic<bool>& stopped,
                                    const ReasonToKeepTree& reason_to_keep = {});
+
+// Removes what is at the path, a directory with all that it holds, in the same way, but whoever it
+// belongs to and without another name meanwhile; succeeds if nothing is there. A symbolic link is
+// removed itself. What could be removed is gone after a failure, too; a later call goes on.
+Stored<void> remove_with_content(const std::filesystem::path& path);
 
 // Returns whether remove_owned_tree() would find something there.
 bool is_owned_tree_there(const std::filesystem::path& parent, const std::string& name);

@@ -21,6 +21,10 @@ namespace fs = std::filesystem;
 
 constexpr mode_t rights_of_others = 0077;
 
+// Levels of directories in a part whose modes are looked at: the walk has each level open. The
+// service's own aren't as deep; what is deeper is a job's, and closed to others by those above it.
+constexpr int levels_max = 32;
+
 // A directory that the service keeps in its data directory.
 struct Part {
   const char* name;
@@ -108,6 +112,7 @@ class Tightening {
     for (; !error && each != end; each.increment(error)) {
       tighten(each->path());
       const bool below_job = each.depth() == 1;
+      if (each.depth() + 1 >= levels_max) each.disable_recursion_pending();
       if (part.is_jobs_own != nullptr && below_job &&
           part.is_jobs_own(each->path().filename().string())) {
         each.disable_recursion_pending();

@@ -8,14 +8,16 @@
 namespace signalbox {
 namespace {
 
-// Returns whether this character is an explicit directional control (Unicode UAX #9: U+202A …
-// U+202E, U+2066 … U+2069). It reorders the characters after it, so that a line would look like
-// another.
+// Returns whether this character is a directional control (Unicode UAX #9): a mark (U+061C, U+200E,
+// U+200F), or an explicit one (U+202A … U+202E, U+2066 … U+2069). It reorders the characters
+// beside it, so that a line would look like another.
 bool is_directional_control(std::string_view character) {
+  if (character == "\xD8\x9C") return true;
   if (!character.starts_with('\xE2') || character.size() != 3) return false;
   const auto second = static_cast<unsigned char>(character[1]);
   const auto third = static_cast<unsigned char>(character[2]);
-  return (second == 0x80 && third >= 0xAA && third <= 0xAE) ||
+  return (second == 0x80 && (third == 0x8E || third == 0x8F)) ||
+         (second == 0x80 && third >= 0xAA && third <= 0xAE) ||
          (second == 0x81 && third >= 0xA6 && third <= 0xA9);
 }
 
@@ -33,6 +35,16 @@ bool is_control(std::string_view character) {
       character.size() == 2 && byte == 0xC2 && static_cast<unsigned char>(character[1]) < 0xA0;
   return byte < 0x20 || byte == 0x7F || is_c1 || is_directional_control(character) ||
          is_separator(character);
+}
+
+// Returns the number of a well-formed character of at most three bytes.
+unsigned code_point_of(std::string_view character) {
+  const auto byte = [character](std::size_t index) {
+    return static_cast<unsigned>(static_cast<unsigned char>(character[index]));
+  };
+  if (character.size() == 1) return byte(0);
+  if (character.size() == 2) return (byte(0) & 0x1FU) << 6U | (byte(1) & 0x3FU);
+  return (byte(0) & 0x0FU) << 12U | (byte(1) & 0x3FU) << 6U | (byte(2) & 0x3FU);
 }
 
 bool is_space_control(char c) { return c == '\n' || c == '\t' || c == '\r'; }
@@ -85,6 +97,27 @@ bool is_printable_lines(std::string_view text) {
     text.remove_prefix(length);
   }
   return true;
+}
+
+std::string printable_json(std::string_view json) {
+  constexpr std::string_view digits = "0123456789abcdef";
+  std::string out;
+  out.reserve(json.size());
+  while (!json.empty()) {
+    const std::size_t length = utf8_character_bytes(json);
+    const std::string_view character = json.substr(0, std::max<std::size_t>(length, 1));
+    // The writer of JSON has escaped the others; what is left of them is the end of a line.
+    const bool is_c0 = static_cast<unsigned char>(json[0]) < 0x20;
+    if (is_c0 || (length != 0 && !is_control(character))) {
+      out += character;
+    } else {
+      const unsigned code = length == 0 ? 0xFFFD : code_point_of(character);
+      out += "\\u";
+      for (const int shift : {12, 8, 4, 0}) out += digits[(code >> shift) & 0xFU];
+    }
+    json.remove_prefix(character.size());
+  }
+  return out;
 }
 
 std::string markdown_code(std::string_view text) {

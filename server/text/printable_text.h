@@ -18,6 +18,10 @@ std::string printable_lines(std::string_view text);
 // Returns whether printable_lines() would return the text unchanged.
 bool is_printable_lines(std::string_view text);
 
+// Returns the JSON with each character that printable_lines() would replace as an escape: the same
+// value, which a terminal only shows. Bytes that aren't UTF-8 become U+FFFD.
+std::string printable_json(std::string_view json);
+
 // Returns the text as a code span of Markdown (CommonMark), of one line, which nothing in the text
 // ends: somebody else's program shows it, and nothing in it shall be a link, a mention, HTML or a
 // heading. Replaces what printable() replaces.

@@ -90,6 +90,17 @@ TEST_F(StartRunTest, GuardsAreAskedInTheirOrder) {
   then_nothing();
 }
 
+// Git is given it.
+TEST_F(StartRunTest, ABaseIsOneLineThatNamesACommit) {  // P11
+  for (const std::string& base :
+       {std::string("-x"), std::string("^main"), std::string("a\nb"), std::string("a\0b", 3)}) {
+    start.base = base;
+    when(start);
+    then_rejected(ErrorCode::INVALID_PARAMS);
+    EXPECT_EQ(std::get<std::string>(rejection->details[0].value), "base");
+  }
+}
+
 TEST_F(StartRunTest, TooMuchIsRefused) {
   start.goal = std::string(limits::goal_bytes_max + 1, 'x');
   when(start);

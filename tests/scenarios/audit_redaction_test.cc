@@ -93,6 +93,24 @@ TEST_F(RedactionTest, TakesAGoalOutOfEverythingAndProvesTheSame) {
   EXPECT_EQ(one_object(replayed).at("result").at("run").at("goal").as_string(), "[redacted]");
 }
 
+// A job made directories whose path is too long to open what is in them.
+TEST_F(RedactionTest, NamesWhatItCantSearch) {
+  start_run_with_secret();
+  stop();
+  const fs::path workspace = server_.data() / "runs" / run_id_ / "workspace";
+  fs::create_directories(workspace);
+  const Output made =
+      shell("cd '" + workspace.string() +
+            "' && python3 -c \"import os\nfor i in range(300): "
+            "os.mkdir('a-directory-of-a-job'); os.chdir('a-directory-of-a-job')\nopen('file', "
+            "'w').write('" +
+            secret + "')\"");
+  ASSERT_EQ(made.exit_code, 0) << made.err;
+  const json::array remaining = result(redact_words()).at("remaining").as_array();
+  ASSERT_EQ(remaining.size(), 1U) << json::serialize(remaining);
+  EXPECT_TRUE(text(remaining.at(0).as_object(), "stays").starts_with("it couldn't be searched"));
+}
+
 TEST_F(RedactionTest, RefusesWhatItCantDo) {
   start_run_with_secret();
   // A server is running, and can't be reached: it would redact the record itself.

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "server/text/printable_text.h"
 #include "tests/scenarios/cli_fixture.h"
 #include "tests/scenarios/on_terminal.h"
 
@@ -20,6 +21,26 @@ TEST_F(CliTest, ColoursOnATerminalUnlessNoColor) {
   const Output plain = on_terminal(command, {"TERM=xterm", "NO_COLOR=1"});
   EXPECT_NE(plain.out.find("state digest"), std::string::npos) << plain.out;
   EXPECT_EQ(plain.out.find("\x1b["), std::string::npos) << plain.out;
+}
+
+// C1's CSI, a right-to-left override and mark, and DEL: a terminal acts on them.
+TEST_F(CliTest, JsonOnATerminalHasControlsAsEscapes) {  // G16
+  const std::string goal =
+      "a\xC2\x9b"
+      "2J \xE2\x80\xAE \xE2\x80\x8F \xD8\x9C \x7f";
+  const std::string id = start_run(goal);
+  for (const std::string& words : {"run get " + id, std::string("events")}) {
+    const std::string command =
+        std::string(SIGNALBOX_BINARY) + " " + words + " --json --data " + server_.data().string();
+    const Output shown = on_terminal(command, {"TERM=xterm", "NO_COLOR=1"});
+    EXPECT_EQ(shown.exit_code, 0);
+    std::string line = shown.out;
+    std::erase(line, '\r');  // of the terminal
+    EXPECT_TRUE(is_printable_lines(line)) << words;
+    const Output piped = shell(command);
+    EXPECT_FALSE(is_printable_lines(piped.out)) << words;
+    EXPECT_EQ(boost::json::parse(line), boost::json::parse(piped.out)) << words;
+  }
 }
 
 TEST_F(CliTest, LongLinesAreCutOnATerminalOnly) {

@@ -44,6 +44,29 @@ TEST_F(ControlCharacters, ATabInAnErrorIsABlank) {  // G16
   }
 }
 
+// A request over HTTP couldn't name such an artifact, nor git such a base.
+TEST_F(ControlCharacters, AreInNoNameThatIsAskedForLater) {  // P11
+  const auto refused = [this](const std::string& method, const json::object& params,
+                              const std::string& field) {
+    const Output output = server_.cli({"rpc", method, json::serialize(params), "--json"});
+    EXPECT_NE(output.exit_code, 0) << output.out;
+    const json::object error = one_object(output).at("error").as_object();
+    EXPECT_EQ(text(error, "message"), field + " must be one line without control characters");
+  };
+  const std::string run = start_run("name it");
+  const std::string token = claim(run);
+  for (const std::string& name : {std::string("a\r\nb"), std::string("a\0b", 3)}) {
+    refused("station.complete",
+            {{"run_id", run},
+             {"station", "a"},
+             {"token", std::stoull(token)},
+             {"outcome", "succeeded"},
+             {"artifacts", json::array{{{"name", name}, {"content", "x"}}}}},
+            "artifacts.name");
+    refused("run.start", {{"goal", "g"}, {"base", name}}, "base");
+  }
+}
+
 TEST_F(ControlCharacters, OfClientsAreNowhereRaw) {  // G16
   const auto started =
       rpc("run.start", {{"goal", hostile},

@@ -100,6 +100,16 @@ TEST_F(ConfigTest, TheDefaultPipelineIsOneOfTwo) {  // A12
   EXPECT_EQ(error_of(""), "default_pipeline is agents or workers; not mine");
 }
 
+TEST_F(ConfigTest, NamesOfHostsAreOneWord) {  // G5
+  EXPECT_EQ(load("http_hosts = [\"box.example.org\"]")->http_hosts.size(), 1U);
+  for (const char* wrong :
+       {R"(["a\r\nb"])", R"(["a b"])", R"(["a:1"])", R"([""])", R"(["\u007f"])"}) {
+    const std::string error = error_of("\nhttp_hosts = " + std::string(wrong));
+    EXPECT_NE(error.find("signalbox.toml:2: http_hosts has names such as"), std::string::npos)
+        << wrong << ": " << error;
+  }
+}
+
 // G1
 TEST_F(ConfigTest, RunRootsAreAbsoluteDirectories) {
   using Paths = std::vector<std::filesystem::path>;

@@ -164,6 +164,13 @@ json::object describe_file(const std::filesystem::path& file, const std::filesys
 
 json::object describe_place(const RemainingPlace& place, const std::filesystem::path& data,
                             const JobsOfRuns& jobs, const RedactOptions& options) {
+  if (place.is_unsearched) {
+    return {{"file", place.file.string()},
+            {"stays",
+             "it couldn't be searched, such as because its path is too long; see what is "
+             "there, and search it again"},
+            {"commands", json::array()}};
+  }
   if (place.position == 0) return describe_file(place.file, data, jobs);
   json::array commands;
   json::object object;

@@ -18,7 +18,6 @@ namespace {
 constexpr std::size_t line_bytes_min = 8;
 constexpr std::size_t word_bytes_min = 16;
 constexpr std::size_t pieces_max = 64;
-constexpr int search_tries_max = 10;
 constexpr std::size_t block_bytes = std::size_t{1024} * 1024;
 
 // Calls visit(part) for each non-empty part between characters of `separators`.
@@ -110,34 +109,52 @@ Called<void> search_records(const RocksEventLog& log, PieceSearch& search,
 
 using ExcludedPaths = std::vector<std::filesystem::path>;
 
-// Returns the files below the directory that have a piece; sets `failed` if not all were searched.
-std::vector<std::filesystem::path> files_with_pieces(const std::filesystem::path& directory,
-                                                     const ExcludedPaths& excluded,
-                                                     PieceSearch& search, std::error_code& failed) {
-  std::vector<std::filesystem::path> files;
+struct SearchedFiles {
+  std::vector<std::filesystem::path> with_pieces;
+  std::vector<std::filesystem::path> unsearched;  // also directories
+};
+
+// Searches the files below the directory. Jobs decide how deep their directories are, so one is
+// open at a time. A running server may remove any of them meanwhile.
+SearchedFiles files_with_pieces(const std::filesystem::path& directory,
+                                const ExcludedPaths& excluded, PieceSearch& search) {
+  SearchedFiles files;
+  std::vector<std::filesystem::path> waiting{directory};
+  const auto note_failure = [&files](const std::filesystem::path& path, std::error_code failed) {
+    const bool is_gone = failed == std::errc::no_such_file_or_directory;
+    if (failed && !is_gone) files.unsearched.push_back(path);
+  };
   const auto options = std::filesystem::directory_options::skip_permission_denied;
-  for (auto each = std::filesystem::recursive_directory_iterator(directory, options, failed);
-       !failed && each != std::filesystem::recursive_directory_iterator(); each.increment(failed)) {
-    if (std::find(excluded.begin(), excluded.end(), each->path()) != excluded.end()) {
-      each.disable_recursion_pending();
+  while (!waiting.empty()) {
+    const std::filesystem::path looked_into = std::move(waiting.back());
+    waiting.pop_back();
+    std::error_code failed;
+    std::filesystem::directory_iterator each(looked_into, options, failed);
+    for (const std::filesystem::directory_iterator end; !failed && each != end;
+         each.increment(failed)) {
+      const std::filesystem::path& path = each->path();
+      std::error_code unknown;
+      const auto status = each->symlink_status(unknown);
+      note_failure(path, unknown);
+      if (std::filesystem::is_directory(status)) {
+        const bool is_searched =
+            std::find(excluded.begin(), excluded.end(), path) == excluded.end();
+        if (is_searched) waiting.push_back(path);
+      } else if (std::filesystem::is_regular_file(status) && search.in_file(path)) {
+        files.with_pieces.push_back(path);
+      }
     }
-    std::error_code unknown;
-    if (each->is_symlink(unknown) || !each->is_regular_file(unknown)) continue;
-    if (search.in_file(each->path())) files.push_back(each->path());
+    note_failure(looked_into, failed);
   }
   return files;
 }
 
 void search_files(const std::filesystem::path& directory, const ExcludedPaths& excluded,
                   PieceSearch& search, RemainingPlaces& places) {
-  std::error_code failed;
-  std::vector<std::filesystem::path> files;
-  // A running server may remove a directory while it is listed.
-  for (int tries = 0; tries < search_tries_max && (tries == 0 || failed); ++tries) {
-    files = files_with_pieces(directory, excluded, search, failed);
-  }
-  std::sort(files.begin(), files.end());
-  for (std::filesystem::path& file : files) places.add({0, std::move(file), {}});
+  SearchedFiles files = files_with_pieces(directory, excluded, search);
+  std::sort(files.with_pieces.begin(), files.with_pieces.end());
+  for (std::filesystem::path& file : files.with_pieces) places.add({0, std::move(file), {}});
+  for (std::filesystem::path& path : files.unsearched) places.add({0, std::move(path), {}, true});
 }
 
 // Returns the position in the name of a file of an export, `events-000000000018.jsonl`; else 0.

@@ -22,6 +22,7 @@ struct RemainingPlace {
   std::filesystem::path file;       // if the place is no record of the log
   std::vector<std::string> fields;  // the record's free texts with the piece; none: the piece is
                                     // in a part of the record that can't be erased
+  bool is_unsearched = false;       // `file` may have a piece: it couldn't be looked into
 };
 
 struct RemainingPlaces {
@@ -36,7 +37,8 @@ struct RemainingPlaces {
 RemainingPlaces search_archive(const std::filesystem::path& archive,
                                const std::vector<std::string>& pieces);
 
-// Reads the whole log and every file of `data`. In the files of the log and of the projections,
+// Reads the whole log and every file of `data`, however deep it is: what can't be reached, such as
+// by a path that is too long, is a place as well. In the files of the log and of the projections,
 // which follow from its records, it only searches for pieces that were found in no record.
 Called<RemainingPlaces> search_erased(const std::filesystem::path& data, const RocksEventLog& log,
                                       const std::vector<std::string>& pieces);

@@ -11,6 +11,7 @@
 
 #include "domain/try.h"
 #include "server/platform/environment_variable.h"
+#include "server/text/printable_text.h"
 #include "tools/cli/json_fields.h"
 #include "tools/cli/text_source.h"
 #include "tools/cli/usage_text.h"
@@ -232,6 +233,15 @@ int run(CommandLine& line, Invocation& invocation, int argc, char** argv) {
   return static_cast<int>(answer(invocation, tl::unexpected(action.error()), {}));
 }
 
+namespace {
+
+std::string json_line(const json::object& object, int descriptor) {
+  const std::string line = json::serialize(object) + "\n";
+  return ::isatty(descriptor) == 1 ? printable_json(line) : line;
+}
+
+}  // namespace
+
 Terminal output_terminal(const Invocation& invocation) {
   Terminal terminal = terminal_of(STDOUT_FILENO);
   if (invocation.full) terminal.columns.reset();
@@ -266,7 +276,7 @@ ExitCode answer(const Invocation& invocation, const Called<json::object>& result
     } else {
       object["error"] = result.error().error;
     }
-    write_out(json::serialize(object) + "\n");
+    write_json(object);
   } else if (result) {
     write_out(view(printable_fields(*result), output_terminal(invocation)));
     // A trace has the moment of its own bars there.
@@ -287,6 +297,13 @@ void write_out(std::string_view text) {
   }
   write_message("signalbox: the output could not be written\n");
   std::_Exit(static_cast<int>(ExitCode::io));
+}
+
+void write_json(const json::object& object) { write_out(json_line(object, STDOUT_FILENO)); }
+
+void write_json_message(const json::object& object) {
+  const std::string line = json_line(object, STDERR_FILENO);
+  (void)std::fwrite(line.data(), 1, line.size(), stderr);
 }
 
 void write_message(std::string_view text) {

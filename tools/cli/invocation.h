@@ -86,6 +86,13 @@ ExitCode answer(const Invocation& invocation, const Called<boost::json::object>&
 
 // Writes to stdout and flushes it; ends the process with ExitCode::io if that fails.
 void write_out(std::string_view text);
+
+// Prints the object as one line of JSON, as write_out() does. A terminal gets escapes in place of
+// the control characters of others: the same JSON, which it only shows.
+void write_json(const boost::json::object& object);
+
+// Prints the object in this way on stderr, in one line however wide the terminal is.
+void write_json_message(const boost::json::object& object);
 // Writes a message for people to stderr.
 void write_message(std::string_view text);
 

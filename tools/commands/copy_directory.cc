@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "domain/try.h"
+#include "server/platform/owned_tree.h"
 #include "store/durable_file.h"
 #include "store/file_descriptor.h"
 
@@ -98,12 +99,7 @@ Called<void> require_remains(const fs::path& directory) {
 Called<void> remove_remains(const fs::path& directory) {
   for (const std::string_view name : remains) {
     if (name == lock_name) continue;
-    std::error_code failed;
-    fs::remove_all(directory / name, failed);
-    if (failed) {
-      errno = failed.value();
-      return tl::unexpected(from_store_error(system_error("remove", directory / name)));
-    }
+    TRY(called(remove_with_content(directory / name)));
   }
   return {};
 }
@@ -137,8 +133,7 @@ CopyDirectory::CopyDirectory(CopyDirectory&& other) noexcept
 
 CopyDirectory::~CopyDirectory() {
   if (incomplete_.empty()) return;
-  std::error_code ignored;
-  fs::remove_all(incomplete_, ignored);
+  (void)remove_with_content(incomplete_);
 }
 
 Called<CopyDirectory> CopyDirectory::begin(const fs::path& target, const fs::path& data,

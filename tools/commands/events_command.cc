@@ -9,7 +9,6 @@
 #include <vector>
 
 #include <unistd.h>
-#include <boost/json/serialize.hpp>
 
 #include "domain/try.h"
 #include "tools/cli/commands.h"
@@ -116,15 +115,18 @@ ExitCode follow(const Invocation& invocation, const EventsOptions& options) {
   const auto followed = follow_events(
       invocation, std::move(filter),
       [&](const json::object& event) {
-        write_out(invocation.json ? json::serialize(event) + "\n"
-                                  : event_line(event, terminal, wall_clock_ns()));
+        if (invocation.json) {
+          write_json(event);
+        } else {
+          write_out(event_line(event, terminal, wall_clock_ns()));
+        }
         return true;
       },
       [&](const std::string& name, const json::object& params) {
         if (invocation.json) {
           json::object line = params;
           line["type"] = name;
-          write_out(json::serialize(line) + "\n");
+          write_json(line);
         } else if (name == "agent.log") {
           write_out(log.lines(params, terminal));
         } else {

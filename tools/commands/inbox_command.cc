@@ -194,7 +194,7 @@ class InboxChanges {
   }
   void say(const std::string& change, const json::object& item) const {
     if (invocation_.json) {
-      return write_out(json::serialize(json::object{{"change", change}, {"item", item}}) + "\n");
+      return write_json({{"change", change}, {"item", item}});
     }
     const Terminal terminal = output_terminal(invocation_);
     write_out(change == "settled" ? view_settled(item, terminal)

@@ -12,8 +12,6 @@
 #include <memory>
 #include <optional>
 
-#include <boost/json/serialize.hpp>
-
 #include "domain/limits.h"
 #include "domain/try.h"
 #include "tools/cli/commands.h"
@@ -63,7 +61,7 @@ json::object beat_failure(const CallError& failure) {
 void report_failure(const Invocation& invocation, const std::string& key, const CallError& failure,
                     const std::string& what) {
   const json::object report = beat_failure(failure);
-  if (invocation.json) return write_message(json::serialize(report) + "\n");
+  if (invocation.json) return write_json_message(report);
   write_message("signalbox: lock " + printable(key) + ": " + what + ": " +
                 printable(text_at(report, "message")) + " (" + printable(text_at(report, "code")) +
                 ")\n");

@@ -47,12 +47,13 @@ async function refusalOf(/** @type {Response} */ response) {
 
 /**
  * Returns the result of a method.
- * @param {string} method @param {Record<string, any>} params @param {AbortSignal} [abort] @returns {Promise<any>} @throws {Refusal}
+ * @param {string} method @param {Record<string, any>} params @param {AbortSignal} [abort]
+ * @param {string} [secret] a token that is only tried @returns {Promise<any>} @throws {Refusal}
  */
-export async function call(method, params = {}, abort) {
+export async function call(method, params = {}, abort, secret) {
   const request = {
     method: 'POST',
-    headers: { 'Content-Type': 'application/json', ...authorization() },
+    headers: { 'Content-Type': 'application/json', ...authorization(secret) },
     body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
     signal: abort,
   };
@@ -68,7 +69,7 @@ export async function call(method, params = {}, abort) {
   }
   if (!response.ok) {
     const why = await refusalOf(response);
-    if (response.status === 401) refusal.value = why;
+    if (response.status === 401 && secret === undefined) refusal.value = why;
     throw why;
   }
   const clean = method === 'run.log' ? terminalText : plainText;

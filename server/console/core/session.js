@@ -10,12 +10,20 @@ const KEY = 'signalbox.token';
 /** Why the service doesn't accept the token, or null while it does. */
 export const refusal = signal(/** @type {import('./rpc.js').Refusal | null} */ (null));
 
-/** Takes the token out of the address before anything else can see it there. */
+/**
+ * Takes the token out of the address before anything else can see it there. Returns it, or an empty string:
+ * any page may have a link to the console, with anything in it.
+ */
 export function takeTokenFromAddress() {
   const match = /^#t=(.+)$/.exec(location.hash);
-  if (!match) return;
+  if (!match) return '';
   history.replaceState(null, '', location.pathname + location.search);
-  keepToken(decodeURIComponent(match[1]), false);
+  try {
+    const secret = decodeURIComponent(match[1]);
+    return /^[!-~]+$/.test(secret) ? secret : '';  // a header field can have no other
+  } catch {
+    return '';
+  }
 }
 
 /** Returns the token, or an empty string where the service may answer without one. */
@@ -42,8 +50,7 @@ export function forgetToken() {
   localStorage.removeItem(KEY);
 }
 
-/** @returns {Record<string, string>} the header fields that authenticate a request */
-export function authorization() {
-  const secret = token();
+/** @param {string} [secret] @returns {Record<string, string>} the header fields that authenticate a request */
+export function authorization(secret = token()) {
   return secret ? { Authorization: `Bearer ${secret}` } : {};
 }

@@ -141,8 +141,7 @@ BuiltinStep clear_workspace(const BuiltinRequest& request, WorkspaceState found)
   }
   if (found != WorkspaceState::nothing) {
     const auto aside = TRY(set_aside(request));
-    std::error_code ignored;
-    if (is_unfinished && !is_others) fs::remove_all(aside, ignored);
+    if (is_unfinished && !is_others) (void)remove_tree(aside);
     if (is_others) git(request.repository, {"worktree", "repair", aside.string()});
   }
   if (is_others || record.empty()) return {};

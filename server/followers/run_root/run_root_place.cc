@@ -116,10 +116,10 @@ Decided<void> check_run_root(const RunRootRule& rule, const std::string& run_roo
   if (is_admin || inside) return {};
   std::vector<std::string> roots;
   for (const fs::path& root : rule.roots()) roots.push_back(root.string());
+  const std::string reason = roots.empty() ? "the server allows none, except for admin"
+                                           : "it is below none of those that the server allows";
   return reject(ErrorCode::FORBIDDEN,
-                std::string(name_of(role)) + " may not name this run_root: " +
-                    (roots.empty() ? "the server allows none, except for admin"
-                                   : "it is below none of those that the server allows"),
+                std::string(name_of(role)) + " may not name this run_root: " + reason,
                 {{"field", std::string("run_root")},
                  {"value", run_root},
                  {"role", std::string(name_of(role))},

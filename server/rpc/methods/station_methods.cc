@@ -5,6 +5,7 @@
 
 #include "domain/limits.h"
 #include "domain/refusals.h"
+#include "domain/try.h"
 #include "server/engine/engine.h"
 #include "server/platform/artifact_store.h"
 #include "server/platform/clock.h"
@@ -128,6 +129,8 @@ Decided<void> check_artifacts(const CompleteStation& command) {
                   {{"artifacts_max", static_cast<std::int64_t>(limits::artifacts_max)}});
   }
   for (const InlineArtifact& artifact : command.artifacts) {
+    // A request over HTTP can't name any other.
+    TRY(require_known_line("artifacts.name", artifact.name, limits::name_bytes_max));
     if (artifact.media_type == bundle_media_type) {
       return reject(ErrorCode::INVALID_PARAMS,
                     "artifact " + artifact.name + " has a media_type that is reserved: give that " +

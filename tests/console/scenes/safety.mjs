@@ -98,3 +98,53 @@ export async function a_token_is_revoked_under_the_page(stage) {
   const kept = await page.evaluate(() => Object.entries({ ...sessionStorage, ...localStorage }));
   check(kept.every(([key]) => key === 'signalbox.visit'), `more than the time of the visit is still there: ${kept}`);
 }
+
+/** Any page may have a link to the console with a token in it: who is signed in stays who they are, unless they say otherwise. */
+export async function a_link_with_a_token_takes_nobodys_place(stage) {
+  const own = await stage.newToken('operator');
+  const other = await stage.newToken('viewer');
+  const visitor = await stage.visitor({ hasAxe: true });
+  const page = await visitor.newPage();
+  const kept = () => page.evaluate(() => sessionStorage.getItem('signalbox.token'));
+  // Only another path or query loads the page anew.
+  let links = 0;
+  const follow = async (fragment) => {
+    links += 1;
+    await page.goto(`${stage.address(`?page=runs&link=${links}`)}#t=${fragment}`);
+    await page.getByText('● live').waitFor();
+  };
+  const askedIn = async () => {
+    const dialog = page.getByRole('dialog', { name: 'Sign in with the token of the address?' });
+    await dialog.waitFor();
+    return dialog;
+  };
+  await follow(own.secret);
+  for (const nobodys of ['anything', '%', '%E2%82%AC', '%0A', 'sbx_unknown']) {
+    await follow(nobodys);
+    check(!page.url().includes('#'), `the address keeps its token: ${page.url()}`);
+    check(await kept() === own.secret, `a link with ${nobodys} has taken the token`);
+  }
+  // By the keyboard alone: what was asked last has the focus, and staying is what needs no look.
+  await follow(other.secret);
+  await askedIn();
+  const found = await stage.violations(page);
+  check(found.length === 0, found.join('; '));
+  await page.keyboard.press('Escape');
+  await page.getByRole('dialog').waitFor({ state: 'hidden' });
+  await follow(other.secret);
+  await askedIn();
+  await page.keyboard.press('Enter');
+  await page.getByRole('dialog').waitFor({ state: 'hidden' });
+  check(await kept() === own.secret, 'another token was taken without a yes');
+  await follow(other.secret);
+  await (await askedIn()).getByRole('button', { name: /^Sign in as / }).click();
+  await page.getByRole('dialog').waitFor({ state: 'hidden' });
+  await page.getByText('● live').waitFor();
+  check(await kept() === other.secret, 'the token wasn’t taken after a yes');
+  // One that isn't accepted any more is nobody's to lose.
+  await stage.service.call('access.revoke', { id: other.id, reason: 'a scene' });
+  links += 1;
+  await page.goto(`${stage.address(`?page=runs&link=${links}`)}#t=${own.secret}`);
+  await page.getByText('● live').waitFor();
+  check(await kept() === own.secret, 'a revoked token was kept');
+}
