@@ -245,7 +245,8 @@ void add_run_approve_command(ToolCommand run, Invocation& invocation) {
   command.add_option("RUN", options->run_id,
                      "Only this run, by its id, its end, or `last`; default: all that wait");
   command.footer(
-      "It asks on a terminal. In a script, `run resume --decision` decides one question.\n\n"
+      "It asks on a terminal. In a script, `run resume --decision` decides one\n"
+      "question.\n\n"
       "Examples:\n"
       "  signalbox run approve\n"
       "  signalbox inbox --kind approval");

@@ -178,7 +178,8 @@ void add_run_logs_command(ToolCommand run, Invocation& invocation) {
   command.add_option("--grep", options->pattern,
                      "Only lines that match this regular expression (RE2)");
   command.footer(
-      "Of a stream longer than 1 MiB the first 512 KiB and the newest 448 KiB are shown.\n\n"
+      "Of a stream longer than 1 MiB the first 512 KiB and the newest 448 KiB are\n"
+      "shown.\n\n"
       "Examples:\n"
       "  signalbox run logs \"$run\" --follow\n"
       "  signalbox run logs \"$run\" --stderr --grep 'error|warning'");
