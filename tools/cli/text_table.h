@@ -56,6 +56,7 @@ class TextTable {
 
 // Formats lines of "name   value" with the values aligned. Empty values are left out. On a terminal
 // a long value continues on the next line, between two words; that of a command loses its comment.
+// A path or an id that is too wide has a line of its own.
 std::string named_values(const std::vector<std::pair<std::string, Cell>>& values,
                          const Terminal& terminal);
 
