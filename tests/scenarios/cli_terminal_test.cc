@@ -44,9 +44,8 @@ TEST_F(CliTest, LongLinesAreCutOnATerminalOnly) {
 // wider.
 std::string on_80_columns(const std::string& words, const std::filesystem::path& data,
                           int exit_code = 0) {
-  const Output shown = on_terminal(
-      "stty cols 80; " + std::string(SIGNALBOX_BINARY) + " " + words + " --data " + data.string(),
-      {"TERM=xterm", "NO_COLOR=1"});
+  const Output shown = on_terminal("stty cols 80; " + std::string(SIGNALBOX_BINARY) + " " + words,
+                                   {"TERM=xterm", "NO_COLOR=1", "SIGNALBOX_DATA=" + data.string()});
   EXPECT_EQ(shown.exit_code, exit_code) << shown.out;
   std::istringstream lines(shown.out);
   for (std::string line; std::getline(lines, line);) {
@@ -138,6 +137,7 @@ TEST_F(CliTest, NoSentenceAboutAnEventIsCut) {  // O5, O6
   EXPECT_EQ(shown.find("…"), std::string::npos) << shown;
   EXPECT_NE(shown.find("RunPaused"), std::string::npos) << shown;
 }
+
 // Values of fields with long names, and the digest beside its name.
 TEST_F(CliTest, WhatChangedFitsIntoEightyColumns) {  // O5, O6
   const std::string run = start_run(std::string(70, 'g'));
@@ -146,7 +146,6 @@ TEST_F(CliTest, WhatChangedFitsIntoEightyColumns) {  // O5, O6
   EXPECT_NE(changes.find("gggg…"), std::string::npos) << changes;
   on_80_columns("replay --verify", server_.data());
 }
-
 
 TEST_F(CliTest, MessagesFitIntoEightyColumns) {  // O6
   start_run("a run that hasn't failed");

@@ -168,8 +168,10 @@ std::string named_values(const std::vector<std::pair<std::string, Cell>>& values
   return out;
 }
 
-std::string no_match(const std::string& noun, const std::string& list_command) {
-  return "no " + noun + " matches; `" + list_command + "` shows all of them\n";
+std::string no_match(const std::string& noun, const std::string& list_command,
+                     const Terminal& terminal) {
+  return with_connection("no " + noun + " matches; `" + list_command + "` shows all of them\n",
+                         terminal.connection);
 }
 
 }  // namespace signalbox

@@ -62,6 +62,7 @@ std::string named_values(const std::vector<std::pair<std::string, Cell>>& values
 
 // Returns what a list shows whose filters leave nothing: "no run matches; `signalbox run list`
 // shows all of them".
-std::string no_match(const std::string& noun, const std::string& list_command);
+std::string no_match(const std::string& noun, const std::string& list_command,
+                     const Terminal& terminal);
 
 }  // namespace signalbox

@@ -99,7 +99,8 @@ std::string status_view(const json::object& result, const Terminal& terminal) {
   const auto newest = number_at(result, "feature_level_newest");
   if (level < newest) {
     text += "feature level " + std::to_string(level) + ": once all servers know " +
-            std::to_string(newest) + ", `signalbox cell upgrade` raises it\n";
+            std::to_string(newest) + ", " +
+            with_connection("`signalbox cell upgrade` raises it\n", terminal.connection);
   }
   TextTable table({{"server"},
                    {"role"},

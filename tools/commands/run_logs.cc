@@ -107,7 +107,10 @@ void note_empty_stream(const Invocation& invocation, bool is_stderr, json::objec
                               std::to_string(number_at(*other, "attempt"));
   write_message("nothing on standard " + std::string(is_stderr ? "error" : "output") + "; " +
                 std::to_string(bytes) + " bytes on standard " + (is_stderr ? "output" : "error") +
-                "\n  try: signalbox run logs " + attempt + (is_stderr ? "" : " --stderr") + "\n");
+                "\n  try: " +
+                with_connection("signalbox run logs " + attempt + (is_stderr ? "" : " --stderr"),
+                                invocation.connection()) +
+                "\n");
 }
 
 // Prints the output up to its end or, with --follow, up to the end of its job.

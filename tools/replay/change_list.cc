@@ -265,8 +265,9 @@ std::string view_changes(const json::object& changes, const Terminal& terminal) 
     if (!items.empty()) left_out += number_at(each, "total") - shown[group];
   }
   text += (left_out == 0 ? "details: " : std::to_string(left_out) + " more, and details: ");
-  return text + "signalbox diff --from " + text_at(changes, "from") + " --to " +
-         text_at(changes, "to") + " --all\n";
+  return text + with_connection("signalbox diff --from " + text_at(changes, "from") + " --to " +
+                                    text_at(changes, "to") + " --all\n",
+                                terminal.connection);
 }
 
 Called<json::object> world_difference(ReplayWalk& walk, Position from, Position to) {

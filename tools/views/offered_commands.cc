@@ -28,6 +28,7 @@ std::vector<std::string> offered_commands(const boost::json::object& shown,
   for (const boost::json::value& each : array_at(shown, "next_commands")) {
     std::string command = scalar_text(each);
     if (terminal.columns) command = asking_command(std::move(command));
+    command = with_connection(std::move(command), terminal.connection);
     if (std::find(commands.begin(), commands.end(), command) != commands.end()) continue;
     commands.push_back(std::move(command));
   }
