@@ -4,6 +4,7 @@
 
 #include "domain/attempt_end.h"
 #include "domain/check.h"
+#include "domain/refusals.h"
 #include "domain/retry_policy.h"
 #include "domain/station_turn.h"
 
@@ -251,6 +252,14 @@ RunTimeline fold_timeline(std::span<const Record> records, const PipelineDefinit
   TimelineFold fold(timeline, pipeline);
   for (const Record& record : records) fold.apply(record);
   return timeline;
+}
+
+std::string log_command(const RunTimeline& run, const std::string& station) {
+  const auto found = std::ranges::find(run.stations, station, &TimelineStation::name);
+  const bool has_log = found != run.stations.end() && found->executor != ExecutorKind::modal &&
+                       !found->attempts.empty() && !found->attempts.back().job_id.empty();
+  if (!has_log) return {};
+  return "signalbox run logs " + to_string(run.run_id) + " --station " + shell_word(station);
 }
 
 }  // namespace signalbox

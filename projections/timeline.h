@@ -120,4 +120,8 @@ struct RunTimeline {
 // its RunStarted on; heartbeats may be omitted. `pipeline` is the definition that it pinned.
 RunTimeline fold_timeline(std::span<const Record> records, const PipelineDefinition& pipeline);
 
+// Returns the command that prints what the job of the station's latest attempt printed; empty if
+// that had no job, or one at an endpoint, which keeps the output.
+std::string log_command(const RunTimeline& run, const std::string& station);
+
 }  // namespace signalbox

@@ -34,10 +34,6 @@ const Record* at(std::span<const Record> records, Position position) {
   return latest(records, [position](const Record& record) { return record.position == position; });
 }
 
-std::string failure_text(const Failure& failure) {
-  return with_colon(failure.code, failure.message);
-}
-
 class WhyExplainer {
  public:
   explicit WhyExplainer(const WhyQuestion& question)
@@ -105,8 +101,7 @@ class WhyExplainer {
     const Record* cause = latest_of<StationFailed, StationTimedOut, StationRejected>(records_);
     WhyEntry& entry = add(
         WhyReason::failed, cause != nullptr ? cause : end,
-        "station " + failed->station + " failed with " +
-            failure_text({Outcome::failed, failed->error_class, failed->code, failed->message}));
+        "station " + failed->station + " failed with " + with_colon(failed->code, failed->message));
     entry.station = failed->station;
     entry.not_retried = timeline_.not_retried;
     for (const TimelineStation& station : timeline_.stations) {
@@ -114,9 +109,10 @@ class WhyExplainer {
       entry.attempt = station.attempts.back().number;
       entry.holder = station.attempts.back().worker;
     }
-    if (service_.card) return explain_end_for_card(*service_.card, *failed, entry);
     entry.next_commands = {run_command("get")};
-    if (service_.are_files_removed) {
+    if (service_.card) {
+      explain_end_for_card(*service_.card, *failed, entry);
+    } else if (service_.are_files_removed) {
       entry.unblocked_by = "a new run: the files of this one were removed";
     } else if (service_.root_holder) {
       entry.unblocked_by = "the end of another run, which has its run root; then run.retry";
@@ -125,6 +121,12 @@ class WhyExplainer {
       entry.unblocked_by = "run.retry, which starts a new attempt of this station";
       entry.next_commands = {run_command("retry"), run_command("get")};
     }
+    if (!service_.are_files_removed) add_log(entry);
+  }
+
+  void add_log(WhyEntry& entry) const {
+    std::string command = log_command(timeline_, entry.station);
+    if (!command.empty()) entry.next_commands.push_back(std::move(command));
   }
 
   [[nodiscard]] bool is_create_pr(const std::string& station) const {
@@ -309,7 +311,8 @@ class WhyExplainer {
     const Record* failed = latest_of<StationAttemptFailed>(records_);
     const auto* event = failed == nullptr ? nullptr : event_as<StationAttemptFailed>(failed->event);
     std::string text = "attempt " + std::to_string(run_->station().attempts) + " failed";
-    if (event != nullptr) text += " with " + failure_text(event->failure);
+    if (event != nullptr)
+      text += " with " + with_colon(event->failure.code, event->failure.message);
     const bool lock_lost = service_.lock_end.has_value();
     WhyEntry& entry = add(lock_lost ? WhyReason::lock_lost : WhyReason::backoff,
                           lock_lost ? &*service_.lock_end : failed,
@@ -321,6 +324,7 @@ class WhyExplainer {
       entry.unblocked_by = "time, or run.resume, with which it is tried now";
       entry.next_commands = {run_command("resume"), run_command("get")};
     }
+    add_log(entry);
     if (lock_lost) {
       entry.next_commands.insert(
           entry.next_commands.begin(),

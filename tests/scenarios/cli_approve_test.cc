@@ -56,8 +56,9 @@ class ApproveTest : public CliTest {
   [[nodiscard]] Output approve(const std::string& typed) const {
     const std::string input = (scratch_.path() / "typed").string();
     write_text(input, typed);
-    return shell("script -qec \"" + std::string(SIGNALBOX_BINARY) + " run approve --data '" +
-                 server_.data().string() + "'\" /dev/null <'" + input + "'");
+    return shell("script -qec \"" + std::string(SIGNALBOX_BINARY) + " run approve\" /dev/null <'" +
+                     input + "'",
+                 {"SIGNALBOX_DATA=" + server_.data().string()});
   }
 
   static constexpr int long_file_lines = 150'000;

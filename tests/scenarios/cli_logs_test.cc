@@ -69,6 +69,27 @@ TEST_F(LogsTest, AnEmptyStreamNamesTheOther) {  // O2, O6
   EXPECT_EQ(server_.cli({"run", "logs", silent}).err, "the job has printed nothing\n");
 }
 
+// What failed is in the job's output, so that pages of a failed run lead there.
+TEST_F(LogsTest, AFailedRunLeadsToTheLogOfItsJob) {  // O2
+  const std::string run = start_run_of(
+      "name = \"p\"\n[[station]]\nname = \"a\"\nexecutor = \"process\"\n"
+      "command = [\"sh\", \"-c\", \"echo oops; exit 3\"]\nretry = { max_retries = 0 }\n",
+      "g");
+  await_status(run, "failed");
+  const std::string logs = "signalbox run logs " + run + " --station a";
+  for (const std::vector<std::string>& words : {std::vector<std::string>{"run", "why", run},
+                                                {"run", "get", run},
+                                                {"run", "watch", run},
+                                                {"inbox"}}) {
+    const Output shown = server_.cli(words);
+    EXPECT_NE(shown.out.find(logs + "\n"), std::string::npos) << shown.out;
+  }
+  EXPECT_EQ(paste(logs).out, "oops\n");
+  const std::string outside = start_run("g");
+  EXPECT_EQ(complete(outside, "plan", claim(outside), "failed").exit_code, 0);
+  EXPECT_EQ(server_.cli({"run", "why", outside}).out.find("run logs"), std::string::npos);
+}
+
 // Neither is of the log, and the present isn't passed off as the past.
 TEST_F(LogsTest, OutputAndChangesOfThePastAreRefused) {  // O4
   const std::string run_id = start_printing("echo first");

@@ -90,7 +90,8 @@ TEST_F(CliPairing, TheCodeIsTheAddressThatIsPrinted) {  // C8
   expect_secret_of_nowhere(address);
 
   // What ends it is said, and can be pasted.
-  const std::size_t begin = coloured.out.find("signalbox access revoke ");
+  const std::size_t begin =
+      coloured.out.find("signalbox --data " + server_.data().string() + " access revoke ");
   ASSERT_NE(begin, std::string::npos) << coloured.out;
   const Output revoked =
       paste(coloured.out.substr(begin, coloured.out.find_first_of("\r\n", begin) - begin));

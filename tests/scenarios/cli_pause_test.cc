@@ -81,8 +81,8 @@ TEST_F(ServicePauseCliTest, AClaimThatWaitedIsTheSameWhenItIsRepeated) {  // P3
   command.insert(command.end(), {"--data", server_.data().string(), "--json"});
   BackgroundCommand waiting(command, scratch_.path() / "claim");
   ASSERT_TRUE(eventually([&] {
-    return waiting.err().find("no station begins until: signalbox resume --all") !=
-           std::string::npos;
+    return waiting.err().find("no station begins until: signalbox --data " +
+                              server_.data().string() + " resume --all") != std::string::npos;
   })) << waiting.err();
   result({"resume", "--all"});
   ASSERT_EQ(waiting.wait(), 0) << waiting.err();

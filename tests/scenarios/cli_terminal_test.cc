@@ -74,7 +74,10 @@ TEST_F(CliTest, TablesFitIntoEightyColumns) {  // O6
   EXPECT_NE(full.find(run), std::string::npos) << full;
   EXPECT_NE(full.find("columns that are left"), std::string::npos) << full;
   EXPECT_NE(server_.cli({"run", "list"}).out.find(other), std::string::npos) << "a pipe gets all";
-  on_80_columns("events", server_.data());
+  result({"lock", "acquire", "repo/acme/website-production-eu-west-1", "--owner", "o"});
+  const std::string events = on_80_columns("events", server_.data());
+  EXPECT_NE(events.find("lock/…"), std::string::npos) << events;
+  EXPECT_NE(events.find("west-1  LockAcquired"), std::string::npos) << events;
   on_80_columns("loop list", server_.data());
   on_80_columns("tick list", server_.data());
   on_80_columns("server limits", server_.data());
@@ -131,6 +134,15 @@ TEST_F(CliTest, NoSentenceAboutAnEventIsCut) {  // O5, O6
   const std::string shown = on_80_columns("events --list-types", server_.data());
   EXPECT_EQ(shown.find("…"), std::string::npos) << shown;
   EXPECT_NE(shown.find("RunPaused"), std::string::npos) << shown;
+}
+
+// Values of fields with long names, and the digest beside its name.
+TEST_F(CliTest, WhatChangedFitsIntoEightyColumns) {  // O5, O6
+  const std::string run = start_run(std::string(70, 'g'));
+  result({"run", "pause", run, "--reason", std::string(70, 'r')});
+  const std::string changes = on_80_columns("diff --from 1 --all", server_.data());
+  EXPECT_NE(changes.find("gggg…"), std::string::npos) << changes;
+  on_80_columns("replay --verify", server_.data());
 }
 
 TEST_F(CliTest, MessagesFitIntoEightyColumns) {  // O6

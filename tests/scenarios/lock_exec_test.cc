@@ -49,7 +49,10 @@ TEST_F(LockCliTest, ExecIsRefusedWhileAnotherHolds) {  // L2
   const Output refused = exec({}, {"touch", path_of("ran")});
   EXPECT_EQ(refused.exit_code, 1);
   EXPECT_NE(refused.err.find("ann holds deploy"), std::string::npos) << refused.err;
-  EXPECT_NE(refused.err.find("try: signalbox lock get deploy"), std::string::npos) << refused.err;
+  EXPECT_NE(
+      refused.err.find("try: signalbox --data " + server_.data().string() + " lock get deploy"),
+      std::string::npos)
+      << refused.err;
   EXPECT_FALSE(std::filesystem::exists(path_of("ran")));
   EXPECT_EQ(exec({"--conflict-exit-code", "99"}, {"true"}).exit_code, 99);
   EXPECT_EQ(exec({"--json"}, {"true"}).exit_code, 1);

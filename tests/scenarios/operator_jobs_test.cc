@@ -103,9 +103,9 @@ class OperatorJobs : public RepositoryTest {
     const std::string input = (scratch_.path() / "typed").string();
     write_text(input, typed);
     const Output shown =
-        shell("script -qec \"stty cols 80; " SIGNALBOX_BINARY " " + words + " --data '" +
-                  server_.data().string() + "'\" /dev/null <'" + input + "'",
-              {"TERM=xterm", "NO_COLOR=1"});
+        shell("script -qec \"stty cols 80; " SIGNALBOX_BINARY " " + words + "\" /dev/null <'" +
+                  input + "'",
+              {"TERM=xterm", "NO_COLOR=1", "SIGNALBOX_DATA=" + server_.data().string()});
     std::istringstream lines(shown.out);
     for (std::string line; std::getline(lines, line);) {
       const auto columns = std::count_if(line.begin(), line.end(), [](char each) {

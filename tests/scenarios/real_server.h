@@ -45,11 +45,13 @@ class RealServer {
   // Returns a connected socket, which the caller closes, or -1.
   [[nodiscard]] int connect() const { return test::connected_socket(socket()).release(); }
 
-  // Runs `signalbox WORDS… --data <its data>` to its end.
+  // Runs `signalbox WORDS…` to its end, for somebody whose environment names its data directory:
+  // the commands that it shows are without --data.
   [[nodiscard]] Output cli(std::vector<std::string> words,
-                           const std::vector<std::string>& environment = {}) const {
+                           std::vector<std::string> environment = {}) const {
     words.insert(words.begin(), SIGNALBOX_BINARY);
-    words.insert(words.end(), {"--data", data().string()});
+    environment.insert(environment.end(), {"SIGNALBOX_DATA=" + data().string(),
+                                           "SIGNALBOX_SOCKET=", "SIGNALBOX_SERVER="});
     return run_process(std::move(words), environment);
   }
   // Runs a printed command unchanged, in a shell that finds the binary and the server.

@@ -11,14 +11,14 @@ namespace json = boost::json;
 class RetentionHintsTest : public RetentionTest {
  protected:
   // Runs the first command that the refusal prints.
-  static void expect_first_command_works(const Output& refused) {
-    const std::string intro = "  try: signalbox ";
+  void expect_first_command_works(const Output& refused) const {
+    const std::string intro = "  try: ";
     const std::size_t at = refused.err.find(intro);
     ASSERT_NE(at, std::string::npos) << refused.err;
     const std::size_t begin = at + intro.size();
-    const std::string words = refused.err.substr(begin, refused.err.find('\n', begin) - begin);
-    const Output tried = run_process({"sh", "-c", SIGNALBOX_BINARY " " + words}, {});
-    EXPECT_EQ(tried.exit_code, 0) << words << "\n" << tried.err;
+    const std::string command = refused.err.substr(begin, refused.err.find('\n', begin) - begin);
+    const Output tried = server_.paste(command);
+    EXPECT_EQ(tried.exit_code, 0) << command << "\n" << tried.err;
   }
   static void expect_in(const std::string& text, const std::string& part) {
     EXPECT_NE(text.find(part), std::string::npos) << part << " in: " << text;

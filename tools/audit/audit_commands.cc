@@ -54,8 +54,9 @@ void add_keygen(ToolCommand audit, Invocation& invocation) {
       const auto adopted = adopt_key(invocation, made->text());
       if (!adopted) {
         write_message("signalbox: the key is in " + options->file +
-                      ", but the server refused it\n  try: signalbox audit adopt '" + made->text() +
-                      "'\n");
+                      ", but the server refused it\n  try: " +
+                      with_connection("signalbox audit adopt '" + made->text() + "'\n",
+                                      invocation.connection()));
         return answer(invocation, tl::unexpected(adopted.error()), {});
       }
       result["adopted_position"] = adopted->at("adopted_position");

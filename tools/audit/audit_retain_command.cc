@@ -73,7 +73,7 @@ Called<json::object> run_retain(const Invocation& invocation, const RetainOption
   return result;
 }
 
-std::string retained_text(const json::object& result, const Terminal&) {
+std::string retained_text(const json::object& result, const Terminal& terminal) {
   const bool dry = true_at(result, "dry_run");
   if (text_at(result, "archive").empty()) {
     return "nothing to drop: every older record is archived already or still needed\n";
@@ -91,8 +91,7 @@ std::string retained_text(const json::object& result, const Terminal&) {
   }
   text += "the log has " + text_at(result, "log_bytes_before") + " bytes";
   if (!dry) text += ", now " + text_at(result, "log_bytes_after");
-  text += "\n";
-  return text;
+  return broken_message(text + "\n", terminal);
 }
 
 }  // namespace

@@ -188,11 +188,11 @@ Called<json::object> run_verify(const VerifyOptions& options) {
   return verify_one(options.paths.front(), options, trusted);
 }
 
-std::string view_verified(const json::object& result, const Terminal& terminal) {
+std::string verified_text(const json::object& result) {
   if (result.contains("exports")) {
     std::string text;
     for (const json::value& each : array_at(result, "exports")) {
-      text += view_verified(each.get_object(), terminal);
+      text += verified_text(each.get_object());
     }
     return text;
   }
@@ -217,6 +217,10 @@ std::string view_verified(const json::object& result, const Terminal& terminal) 
     text += "adopted key: " + scalar_text(key) + "\n";
   }
   return text;
+}
+
+std::string view_verified(const json::object& result, const Terminal& terminal) {
+  return broken_message(verified_text(result), terminal);
 }
 
 }  // namespace

@@ -10,7 +10,7 @@ namespace {
 
 namespace json = boost::json;
 
-std::string view_place(const json::object& place) {
+std::string view_place(const json::object& place, const ConnectionOptions& typed) {
   std::string text = "  ";
   if (place.contains("file")) {
     text += text_at(place, "file");
@@ -23,12 +23,12 @@ std::string view_place(const json::object& place) {
   }
   text += "\n";
   for (const json::value& each : array_at(place, "commands")) {
-    text += "    try: " + std::string(each.get_string()) + "\n";
+    text += "    try: " + with_connection(scalar_text(each), typed) + "\n";
   }
   return text;
 }
 
-std::string view_remaining(const json::object& result) {
+std::string view_remaining(const json::object& result, const ConnectionOptions& typed) {
   std::string text;
   if (!true_at(result, "searched")) {
     text += "What was erased is too short to be searched for.\n";
@@ -42,19 +42,19 @@ std::string view_remaining(const json::object& result) {
         "places; there are " +
         text_at(result, "remaining_total") + ":\n";
     for (const json::value& each : array_at(result, "remaining")) {
-      text += view_place(each.get_object());
+      text += view_place(each.get_object(), typed);
     }
   }
   return text + "Note that " + text_at(result, "elsewhere") + ".\n";
 }
 
-std::string view_archives(const json::object& result) {
+std::string view_archives(const json::object& result, const ConnectionOptions& typed) {
   std::string text;
   for (const json::value& each : array_at(result, "archives")) {
     const json::object& place = each.get_object();
     text += "The archive " + text_at(place, "archive") + " has the record, too.\n";
     for (const json::value& command : array_at(place, "commands")) {
-      text += "    try: " + std::string(command.get_string()) + "\n";
+      text += "    try: " + with_connection(scalar_text(command), typed) + "\n";
     }
   }
   return text;
@@ -62,17 +62,17 @@ std::string view_archives(const json::object& result) {
 
 }  // namespace
 
-std::string view_archive_redaction(const json::object& result, const Terminal&) {
+std::string view_archive_redaction(const json::object& result, const Terminal& terminal) {
   const std::string fields = comma_separated(array_at(result, "fields"));
   const std::string record =
       "record " + text_at(result, "position") + ", " + text_at(result, "type");
   if (fields.empty()) return record + ": nothing is left to erase there\n";
   if (true_at(result, "dry_run")) return record + ": would erase " + fields + " there\n";
   return record + ": erased " + fields + " from " + text_at(result, "archive") +
-         "; its manifest is signed anew\n" + view_remaining(result);
+         "; its manifest is signed anew\n" + view_remaining(result, terminal.connection);
 }
 
-std::string view_redaction(const json::object& result, const Terminal&) {
+std::string view_redaction(const json::object& result, const Terminal& terminal) {
   const std::string fields = comma_separated(array_at(result, "fields"));
   const std::string record =
       "record " + text_at(result, "position") + ", " + text_at(result, "type");
@@ -81,11 +81,12 @@ std::string view_redaction(const json::object& result, const Terminal&) {
            (text_at(result, "redaction_position") == "0" || !result.contains("redaction_position")
                 ? ""
                 : "; it was redacted at position " + text_at(result, "redaction_position")) +
-           "\n" + view_archives(result);
+           "\n" + view_archives(result, terminal.connection);
   }
   if (true_at(result, "dry_run")) {
     return record + ": would erase " + fields +
-           "\nThe log folds without it. Nothing was changed.\n" + view_archives(result);
+           "\nThe log folds without it. Nothing was changed.\n" +
+           view_archives(result, terminal.connection);
   }
   std::string text = record + ": erased " + fields + "; the log says so at position " +
                      text_at(result, "redaction_position") + "\n";
@@ -105,7 +106,8 @@ std::string view_redaction(const json::object& result, const Terminal&) {
     text += "The cell may have it yet elsewhere, and the server goes on with that: " +
             text_at(result, "shared_log_error") + "\n";
   }
-  return text + view_archives(result) + view_remaining(result);
+  return text + view_archives(result, terminal.connection) +
+         view_remaining(result, terminal.connection);
 }
 
 }  // namespace signalbox

@@ -223,13 +223,13 @@ std::string shown_message(const std::string& message) {
 
 }  // namespace
 
-std::string describe(const CallError& error) {
+std::string describe(const CallError& error, const ConnectionOptions& typed) {
   std::string text = "signalbox: " + shown_message(message_of(error));
   const std::string_view name = code_in(error.error);
   if (!name.empty()) text += " (" + printable(name) + ")";
   text += '\n';
   for (const std::string& next : next_commands_of(error)) {
-    text += "  try: " + printable(next) + '\n';
+    text += "  try: " + printable(with_connection(next, typed)) + '\n';
   }
   return text;
 }

@@ -12,6 +12,7 @@
 
 #include "domain/error.h"
 #include "store/store_error.h"
+#include "tools/cli/connection_options.h"
 
 namespace signalbox {
 
@@ -79,7 +80,8 @@ std::vector<std::string> next_commands_of(const CallError& error);
 // Quotes a word for a POSIX shell, in single quotes, for commands that can be pasted.
 std::string for_the_shell(std::string_view word);
 
-// Formats the error for a person: the message with its code, then a line for each command to try.
-std::string describe(const CallError& error);
+// Formats the error for a person: the message with its code, then a line for each command to try,
+// with the options that were typed.
+std::string describe(const CallError& error, const ConnectionOptions& typed);
 
 }  // namespace signalbox

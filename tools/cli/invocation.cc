@@ -245,6 +245,7 @@ std::string json_line(const json::object& object, int descriptor) {
 Terminal output_terminal(const Invocation& invocation) {
   Terminal terminal = terminal_of(STDOUT_FILENO);
   if (invocation.full) terminal.columns.reset();
+  terminal.connection = invocation.connection();
   return terminal;
 }
 
@@ -283,10 +284,11 @@ ExitCode answer(const Invocation& invocation, const Called<json::object>& result
     const json::value* const as_of = result->if_contains("as_of");
     if (as_of != nullptr && as_of->is_string() && !result->contains("spans")) {
       write_message("as of " + std::string(as_of->as_string()) +
-                    ": this server doesn't take commands (signalbox cell status)\n");
+                    ": this server doesn't take commands (" +
+                    with_connection("signalbox cell status", invocation.connection()) + ")\n");
     }
   } else {
-    write_message(describe(result.error()));
+    write_message(describe(result.error(), invocation.connection()));
   }
   return result ? ExitCode::ok : result.error().exit_code;
 }

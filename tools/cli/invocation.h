@@ -14,6 +14,7 @@
 
 #include "tools/cli/call_error.h"
 #include "tools/cli/command_line.h"
+#include "tools/cli/connection_options.h"
 #include "tools/cli/server_address.h"
 #include "tools/cli/terminal.h"
 
@@ -49,6 +50,10 @@ struct Invocation {
   // All words of the command line, beginning with the program's name.
   char** words = nullptr;
 
+  // Returns the options that were typed to say which service is meant.
+  [[nodiscard]] ConnectionOptions connection() const {
+    return {data, socket, server, ca, token_file};
+  }
   // A usage error with --at, of a command that takes no moment: it `why`, such as "asks a server".
   [[nodiscard]] Called<void> require_present(const std::string& why) const;
   // Returns --data, else SIGNALBOX_DATA, else signalbox/ in the user's state directory. Absolute.

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "server/text/printable_text.h"
+#include "tools/cli/connection_options.h"
 
 namespace signalbox {
 
@@ -15,6 +16,7 @@ struct Terminal {
   bool colours = false;
   std::optional<std::size_t> columns;    // none: not a terminal, so that nothing is cut
   std::optional<std::size_t> rows = {};  // none: not a terminal, or one that doesn't say
+  ConnectionOptions connection = {};     // of the commands that are shown, see with_connection()
 };
 
 // Describes the terminal behind the descriptor. Colours need a terminal, no NO_COLOR (no-color.org)

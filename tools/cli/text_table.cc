@@ -154,6 +154,11 @@ std::string named_values(const std::vector<std::pair<std::string, Cell>>& values
     }
     out += styled(terminal, Style::faint, name);
     std::size_t indent = before - columns_of(name);
+    const bool is_word = lines.front().find(' ') == std::string::npos;
+    if (terminal.columns && is_word && before + columns_of(lines.front()) > *terminal.columns) {
+      out += '\n';
+      indent = gap;
+    }
     for (const std::string& line : lines) {
       out.append(indent, ' ');
       out += styled(terminal, value.style, line) + '\n';
@@ -163,8 +168,10 @@ std::string named_values(const std::vector<std::pair<std::string, Cell>>& values
   return out;
 }
 
-std::string no_match(const std::string& noun, const std::string& list_command) {
-  return "no " + noun + " matches; `" + list_command + "` shows all of them\n";
+std::string no_match(const std::string& noun, const std::string& list_command,
+                     const Terminal& terminal) {
+  return with_connection("no " + noun + " matches; `" + list_command + "` shows all of them\n",
+                         terminal.connection);
 }
 
 }  // namespace signalbox

@@ -59,11 +59,13 @@ class TextTable {
 
 // Formats lines of "name   value" with the values aligned. Empty values are left out. On a terminal
 // a long value continues on the next line, between two words; that of a command loses its comment.
+// A path or an id that is too wide has a line of its own.
 std::string named_values(const std::vector<std::pair<std::string, Cell>>& values,
                          const Terminal& terminal);
 
 // Returns what a list shows whose filters leave nothing: "no run matches; `signalbox run list`
 // shows all of them".
-std::string no_match(const std::string& noun, const std::string& list_command);
+std::string no_match(const std::string& noun, const std::string& list_command,
+                     const Terminal& terminal);
 
 }  // namespace signalbox

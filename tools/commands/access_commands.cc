@@ -63,7 +63,7 @@ ExitCode issue(const Invocation& invocation, const IssueOptions& options) {
   const bool has_secret = issued && !text_at(*issued, "secret").empty();
   if (pairing && has_secret) {
     pairing->add_address(*issued);
-    if (!invocation.json) pairing->announce(*issued);
+    if (!invocation.json) pairing->announce(*issued, invocation.connection());
   }
   const ExitCode code =
       answer(invocation, issued, [&](const json::object& result, const Terminal& terminal) {
@@ -73,9 +73,10 @@ ExitCode issue(const Invocation& invocation, const IssueOptions& options) {
       });
   if (!issued || has_secret) return code;
   write_message(
-      "signalbox: this token was issued earlier, and its secret is shown only once\n  try: "
-      "signalbox access revoke " +
-      printable(text_at(*issued, "id")) + " --reason \"its secret was lost\"\n");
+      "signalbox: this token was issued earlier, and its secret is shown only once\n  try: " +
+      with_connection("signalbox access revoke " + printable(text_at(*issued, "id")) +
+                          " --reason \"its secret was lost\"\n",
+                      invocation.connection()));
   return ExitCode::refused;
 }
 

@@ -120,7 +120,7 @@ void add_card_list(ToolCommand card, Invocation& invocation) {
                     const bool is_filtered = options->project || !options->statuses.empty();
                     if (is_filtered && array_at(result, "cards").empty() &&
                         text_at(result, "next_cursor").empty()) {
-                      return no_match("card", "signalbox card list");
+                      return no_match("card", "signalbox card list", terminal);
                     }
                     return view_card_list(result, terminal, wall_clock_ns());
                   });

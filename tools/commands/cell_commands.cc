@@ -99,7 +99,8 @@ std::string status_view(const json::object& result, const Terminal& terminal) {
   const auto newest = number_at(result, "feature_level_newest");
   if (level < newest) {
     text += "feature level " + std::to_string(level) + ": once all servers know " +
-            std::to_string(newest) + ", `signalbox cell upgrade` raises it\n";
+            std::to_string(newest) + ", " +
+            with_connection("`signalbox cell upgrade` raises it\n", terminal.connection);
   }
   TextTable table({{"server"},
                    {"role"},
@@ -161,11 +162,11 @@ void add_upgrade(ToolCommand cell, Invocation& invocation) {
   ToolCommand command =
       cell.add_subcommand("upgrade", "Allow what only servers of the new version understand");
   command.footer(
-      "After the new version was installed at all servers of the cell, one by one. Until\n"
-      "then they write nothing that an older one couldn't read, and commands that need\n"
-      "that are refused (CELL_UPGRADE_NEEDED). Refused while a server that reported in\n"
-      "the last minute is older. There is no way back: an older server can't join any\n"
-      "more.");
+      "After the new version was installed at all servers of the cell, one by one.\n"
+      "Until then they write nothing that an older one couldn't read, and commands that\n"
+      "need that are refused (CELL_UPGRADE_NEEDED). Refused while a server that\n"
+      "reported in the last minute is older. There is no way back: an older server\n"
+      "can't join any more.");
   command.action(
       [&invocation] { return call_and_answer(invocation, "cell.upgrade", {}, upgrade_view); });
 }

@@ -30,7 +30,7 @@ json::object held_station_params(const HeldStation& held) {
 std::string view_claim(const json::object& result, const Terminal& terminal) {
   const json::object& claim = object_at(result, "claim");
   if (claim.empty()) {
-    const std::string paused = paused_claim_text(result, wall_clock_ns());
+    const std::string paused = paused_claim_text(result, terminal, wall_clock_ns());
     return paused.empty() ? "nothing is ready\n" : paused;
   }
   const std::int64_t now_ns = wall_clock_ns();

@@ -125,9 +125,11 @@ std::string view_inbox(const Invocation& invocation, const json::object& inbox,
     const char* const at_least = true_at(inbox, "capped") ? "+" : "";
     text += std::to_string(total - items.size()) + at_least + " more: " + printable(command) + "\n";
   } else if (true_at(inbox, "capped")) {
-    text += "More failed runs wait: signalbox run list --status failed\n";
+    text += with_connection("More failed runs wait: signalbox run list --status failed\n",
+                            terminal.connection);
   }
-  return true_at(inbox, "partial") ? text + partial_text : text;
+  return true_at(inbox, "partial") ? text + with_connection(partial_text, terminal.connection)
+                                   : text;
 }
 
 // Runs the user's command for an item: the item is one line of JSON on its stdin. Nothing of it is
@@ -160,7 +162,9 @@ class InboxChanges {
   void look(const json::object& waiting, const AskChange& ask_change) {
     ChangeSizes sizes(ask_change);
     const bool is_partial = true_at(waiting, "partial");
-    if (is_partial && !was_partial_ && !invocation_.json) write_message(partial_text);
+    if (is_partial && !was_partial_ && !invocation_.json) {
+      write_message(with_connection(partial_text, invocation_.connection()));
+    }
     was_partial_ = is_partial;
     std::map<std::string, json::object> present;
     for (const json::value& each : array_at(waiting, "items")) {

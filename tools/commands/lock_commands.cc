@@ -276,7 +276,7 @@ void add_lock_list(ToolCommand lock, Invocation& invocation) {
                     const bool is_filtered = options->prefix || options->owner;
                     if (is_filtered && array_at(result, "locks").empty() &&
                         text_at(result, "next_cursor").empty()) {
-                      return no_match("lock", "signalbox lock list");
+                      return no_match("lock", "signalbox lock list", terminal);
                     }
                     return view_lock_list(result, terminal, wall_clock_ns());
                   });

@@ -17,7 +17,9 @@ namespace json = boost::json;
 std::string loops_text(const json::object& result, const Terminal& terminal) {
   const json::array& loops = result.at("loops").as_array();
   if (loops.empty()) {  // only of a log without a service, which knows those that were due
-    return "no loop was due until then; a running service has more: `signalbox loop list`\n";
+    return with_connection(
+        "no loop was due until then; a running service has more: `signalbox loop list`\n",
+        terminal.connection);
   }
   const std::int64_t now_ns = wall_clock_ns();
   TextTable table({{"loop"},

@@ -84,13 +84,14 @@ void Pairing::add_address(json::object& issued) const {
   if (!secret.empty()) issued["address"] = page_ + "#t=" + secret;
 }
 
-void Pairing::announce(const json::object& issued) const {
+void Pairing::announce(const json::object& issued, const ConnectionOptions& typed) const {
   const std::string name = printable(text_at(issued, "name"));
   write_message("The access token " + name + ", of the role " + text_at(issued, "role") +
                 ", ends at " + clock_minutes(text_at(issued, "expires_at"), wall_clock_ns()) +
                 ". Its address is shown only this once, and whoever has that has the token.\n" +
-                "  to end it sooner: signalbox access revoke " + for_the_shell(name) +
-                " --reason 'the phone is gone'\n");
+                with_connection("  to end it sooner: signalbox access revoke " +
+                                    for_the_shell(name) + " --reason 'the phone is gone'\n",
+                                typed));
   if (is_for_itself_) {
     write_message("To a phone this address is the phone itself: name this machine as others do.\n");
   }

@@ -30,7 +30,8 @@ class Pairing {
   void add_address(boost::json::object& issued) const;
 
   // Writes for people whose token the result has, until when, and what to know about the address.
-  void announce(const boost::json::object& issued) const;
+  // The command that ends it has the options that were typed.
+  void announce(const boost::json::object& issued, const ConnectionOptions& typed) const;
   // Returns the address, and the code below it where one is drawn.
   [[nodiscard]] std::string view(const boost::json::object& issued, const Terminal& terminal) const;
 

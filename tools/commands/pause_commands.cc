@@ -40,12 +40,12 @@ struct DrainOptions {
   std::optional<std::int64_t> wait_ms;
 };
 
-std::string view_pause(const json::object& result, const Terminal&) {
+std::string view_pause(const json::object& result, const Terminal& terminal) {
   const bool is_changed = true_at(result, "changed");
   const json::object& paused = object_at(result, "paused");
   if (paused.empty()) return is_changed ? "resumed\n" : "not paused (unchanged)\n";
   return paused_line(paused, wall_clock_ns()) + (is_changed ? "\n" : " (unchanged)\n") +
-         "Nothing new begins until: signalbox resume --all\n";
+         with_connection("Nothing new begins until: signalbox resume --all\n", terminal.connection);
 }
 
 std::string attempts_text(std::uint64_t total) {
@@ -60,12 +60,13 @@ std::string name_of_attempt(const json::object& attempt) {
 }
 
 // Returns what an attempt can't end without, with the commands: nothing for one that works.
-std::string help_for(const json::object& attempt) {
+std::string help_for(const json::object& attempt, const ConnectionOptions& typed) {
   if (text_at(attempt, "waiting").empty()) return {};
   std::string text = "\n" + name_of_attempt(attempt) + ": " + printable(text_at(attempt, "text")) +
-                     "\n  needs  " + printable(text_at(attempt, "unblocked_by")) + "\n";
+                     "\n  needs  " +
+                     printable(with_connection(text_at(attempt, "unblocked_by"), typed)) + "\n";
   for (const json::value& command : array_at(attempt, "next_commands")) {
-    text += "  " + printable(scalar_text(command)) + "\n";
+    text += "  " + printable(with_connection(scalar_text(command), typed)) + "\n";
   }
   return text;
 }
@@ -96,7 +97,7 @@ std::string view_in_flight(const json::object& result, const Terminal& terminal)
                {text_at(attempt, "worker")},
                {short_age(text_at(attempt, "since"), now_ns)},
                {text_at(attempt, "unblocked_by"), waits ? Style::busy : Style::plain}});
-    help += help_for(attempt);
+    help += help_for(attempt, terminal.connection);
   }
   text += table.text(terminal);
   if (total > attempts.size()) {
@@ -106,7 +107,7 @@ std::string view_in_flight(const json::object& result, const Terminal& terminal)
 }
 
 // Returns what a wait for the attempts says of them, those first that don't end by themselves.
-std::string wait_message(const json::object& found) {
+std::string wait_message(const json::object& found, const ConnectionOptions& typed) {
   const std::uint64_t total = number_at(found, "total");
   std::string lines;
   std::size_t said = 0;
@@ -119,7 +120,7 @@ std::string wait_message(const json::object& found) {
           "  " + name_of_attempt(attempt) + " needs " + printable(text_at(attempt, "unblocked_by"));
       const json::array& commands = array_at(attempt, "next_commands");
       if (waits && !commands.empty()) {
-        lines += ": " + printable(scalar_text(commands.front()));
+        lines += ": " + printable(with_connection(scalar_text(commands.front()), typed));
       }
       lines += "\n";
     }
@@ -152,7 +153,8 @@ ExitCode change_service(const Invocation& invocation, const PauseOptions& option
 // whenever that changes.
 class DrainWatch {
  public:
-  explicit DrainWatch(json::object pause) : pause_(std::move(pause)) {}
+  DrainWatch(json::object pause, ConnectionOptions typed)
+      : pause_(std::move(pause)), typed_(std::move(typed)) {}
 
   // Fails once there is nothing more to wait for: result() says how it came.
   Called<void> look(Client& client) {
@@ -167,7 +169,7 @@ class DrainWatch {
       result_ = std::move(found);
     } else {
       left_ = total;
-      if (std::string message = wait_message(found); message != said_) {
+      if (std::string message = wait_message(found, typed_); message != said_) {
         write_message(message);
         said_ = std::move(message);
       }
@@ -182,7 +184,8 @@ class DrainWatch {
   [[nodiscard]] std::uint64_t left() const { return left_; }
 
  private:
-  json::object pause_;  // params of server.pause
+  json::object pause_;       // params of server.pause
+  ConnectionOptions typed_;  // of the commands that are shown
   bool is_paused_ = false;
   std::optional<Called<json::object>> result_;
   std::string said_;
@@ -195,7 +198,7 @@ ExitCode wait_until_drained(const Invocation& invocation, json::object pause,
                          "StationTimedOut",   "StationDeferred",          "StationCanceled",
                          "StationResultHeld", "StationApprovalRequested", "StationStalled",
                          "ServiceResumed"};
-  DrainWatch watch(std::move(pause));
+  DrainWatch watch(std::move(pause), invocation.connection());
   const auto ended = keep_looking(invocation, {{"types", ends}}, times,
                                   [&watch](Client& client) { return watch.look(client); });
   if (watch.result()) return answer(invocation, *watch.result(), view_in_flight);

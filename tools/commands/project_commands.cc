@@ -23,21 +23,23 @@ struct PutProjectOptions {
 };
 
 // One line for each warning, and the commands below it; then what the server couldn't check.
-std::string warnings_text(const json::object& result) {
+std::string warnings_text(const json::object& result, const ConnectionOptions& typed) {
   std::string text;
   for (const json::value& each : array_at(result, "warnings")) {
     if (!each.is_object()) continue;
     const json::object& warning = each.as_object();
     text += "warning: " + printable(text_at(warning, "text")) + "\n";
     for (const json::value& command : array_at(warning, "next_commands")) {
-      text += "  try: " + printable(scalar_text(command)) + "\n";
+      text += "  try: " + printable(with_connection(scalar_text(command), typed)) + "\n";
     }
   }
   const json::array& not_checked = array_at(result, "not_checked");
   if (not_checked.empty()) return text;
   text += "warning: git gave no answer about these, so they weren't checked:\n ";
   for (const json::value& code : not_checked) text += " " + printable(scalar_text(code));
-  return text + "\n  try: signalbox project check " + shell_word(text_at(result, "name")) + "\n";
+  return text + "\n  try: " +
+         with_connection("signalbox project check " + shell_word(text_at(result, "name")), typed) +
+         "\n";
 }
 
 ExitCode put(const Invocation& invocation, const PutProjectOptions& options) {
@@ -60,7 +62,9 @@ ExitCode put(const Invocation& invocation, const PutProjectOptions& options) {
   if (result) {
     // The project is saved, whatever becomes of this: an older server doesn't know the method.
     const auto checked = call_server(invocation, "project.check", {{"name", options.name}});
-    if (checked && !invocation.json) write_message(warnings_text(*checked));
+    if (checked && !invocation.json) {
+      write_message(warnings_text(*checked, invocation.connection()));
+    }
     if (checked && invocation.json) {
       (*result)["warnings"] = array_at(*checked, "warnings");
       (*result)["not_checked"] = array_at(*checked, "not_checked");
@@ -80,7 +84,7 @@ void add_check(ToolCommand project, Invocation& invocation) {
   command.action([name, &invocation] {
     return call_and_answer(invocation, "project.check", {{"name", *name}},
                            [](const json::object& result, const Terminal& terminal) {
-                             const std::string text = warnings_text(result);
+                             const std::string text = warnings_text(result, terminal.connection);
                              return text.empty() ? std::string("nothing is missing\n")
                                                  : broken_message(text, terminal);
                            });

@@ -88,11 +88,12 @@ ShownChange change_of(const Invocation& invocation, const std::string& run_id) {
   return shown;
 }
 
-void show_beginning(const ShownChange& change, const std::string& run_id) {
+void show_beginning(const Invocation& invocation, const ShownChange& change,
+                    const std::string& run_id) {
   write_out(change.summary + "\n" + change.text + "\n" + change.left_out);
   if (change.left_out.empty()) return;
-  write_out("`d` shows all of it here, and this page by page:\n  signalbox run diff " + run_id +
-            " | less\n");
+  write_out("`d` shows all of it here, and this page by page:\n  " +
+            with_connection("signalbox run diff " + run_id, invocation.connection()) + " | less\n");
 }
 
 // Shows all of the change, which is then the one that is decided.
@@ -114,7 +115,7 @@ bool is_as_shown(const Invocation& invocation, const std::string& run_id, ShownC
   if (now.sha256 == change.sha256) return true;
   change = std::move(now);
   write_out("\nNothing is decided: the change isn't the one any more that was shown.\n");
-  show_beginning(change, run_id);
+  show_beginning(invocation, change, run_id);
   return false;
 }
 
@@ -157,7 +158,7 @@ void decide_item(const Invocation& invocation, const json::object& item, Decisio
   write_out("\n" + text_at(shown, "subject") + "\n" + text_at(shown, "text") + "\nrun " +
             text_at(shown, "run_id") + "\n");
   for (const std::string& finding : findings_of(shown)) write_out(finding + "\n");
-  show_beginning(change, run_id);
+  show_beginning(invocation, change, run_id);
   for (;;) {
     const auto answer = ask("[a]pprove, [r]eject, [d]iff in full, [s]kip or [q]uit? ");
     if (!answer || *answer == "q") {
@@ -245,7 +246,8 @@ void add_run_approve_command(ToolCommand run, Invocation& invocation) {
   command.add_option("RUN", options->run_id,
                      "Only this run, by its id, its end, or `last`; default: all that wait");
   command.footer(
-      "It asks on a terminal. In a script, `run resume --decision` decides one question.\n\n"
+      "It asks on a terminal. In a script, `run resume --decision` decides one\n"
+      "question.\n\n"
       "Examples:\n"
       "  signalbox run approve\n"
       "  signalbox inbox --kind approval");

@@ -55,11 +55,10 @@ void add_run_artifact_command(ToolCommand run, Invocation& invocation) {
   command.add_option("NAME", options->name, "The artifact's name, as `run get` lists it")
       .required();
   command.footer(
-      "Of what isn't text or is larger than 256 KiB it prints the path of the file, which is on "
-      "the\n"
-      "server's machine, or its URL in a store of objects; of one that is in a tar there, also "
-      "its\n"
-      "name in that. `run diff` prints a run's change whole, for `git apply`.\n\n"
+      "Of what isn't text or is larger than 256 KiB it prints the path of the file,\n"
+      "which is on the server's machine, or its URL in a store of objects; of one that\n"
+      "is in a tar there, also its name in that. `run diff` prints a run's change\n"
+      "whole, for `git apply`.\n\n"
       "Examples:\n"
       "  signalbox run artifact \"$run\" change.patch | less\n"
       "  signalbox run artifact \"$run\" verify_summary");

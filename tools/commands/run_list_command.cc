@@ -69,7 +69,7 @@ std::string view_listed_runs(const RunListOptions& options, const json::object& 
                              const Terminal& terminal) {
   const bool is_end = text_at(result, "next_cursor").empty();
   const bool has_none = array_at(result, "runs").empty() && is_end && has_filter(options);
-  std::string text = has_none ? no_match("run", "signalbox run list")
+  std::string text = has_none ? no_match("run", "signalbox run list", terminal)
                               : view_run_list(result, terminal, wall_clock_ns());
   std::string totals;
   for (const auto& each : object_at(result, "totals")) {

@@ -109,7 +109,10 @@ void note_empty_stream(const Invocation& invocation, bool is_stderr, json::objec
                               std::to_string(number_at(*other, "attempt"));
   write_message("nothing on standard " + std::string(is_stderr ? "error" : "output") + "; " +
                 std::to_string(bytes) + " bytes on standard " + (is_stderr ? "output" : "error") +
-                "\n  try: signalbox run logs " + attempt + (is_stderr ? "" : " --stderr") + "\n");
+                "\n  try: " +
+                with_connection("signalbox run logs " + attempt + (is_stderr ? "" : " --stderr"),
+                                invocation.connection()) +
+                "\n");
 }
 
 // Prints the output up to its end or, with --follow, up to the end of its job.
@@ -217,9 +220,13 @@ void add_run_logs_command(ToolCommand run, Invocation& invocation) {
   command.add_option("--grep", options->pattern,
                      "Only lines that match this regular expression (RE2)");
   command.footer(
-      "Of a stream longer than 1 MiB the first 512 KiB and the newest 448 KiB are shown.\n"
-      "With --json all that is kept is one object, and `not_kept` says what isn't; --follow\n"
-      "and --grep go without it.\n\n"
+      "Of a stream longer than 1 MiB the first 512 KiB and the newest 448 KiB are
+"
+      "shown. With --json all that is kept is one object, and `not_kept` says what
+"
+      "isn't; --follow and --grep go without it.
+
+"
       "Examples:\n"
       "  signalbox run logs \"$run\" --follow\n"
       "  signalbox run logs \"$run\" --stderr --grep 'error|warning'\n"

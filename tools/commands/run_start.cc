@@ -17,6 +17,7 @@
 #include "tools/cli/remote_call.h"
 #include "tools/cli/text_source.h"
 #include "tools/commands/pipeline_file.h"
+#include "tools/commands/wait_notice.h"
 #include "tools/views/event_view.h"
 #include "tools/views/run_view.h"
 
@@ -36,9 +37,11 @@ bool ends_run(const json::object& event) {
   return type == "RunSucceeded" || type == "RunFailed" || type == "RunCanceled";
 }
 
-// Calls `visit` for the run's events from its start to its end; returns the result of run.get.
+// Calls `visit` for the run's events from its start to its end, with whether nothing later was
+// known of the run when it was asked for; returns the result of run.get.
+using EventVisitor = std::function<void(const json::object& event, bool is_newest)>;
 Called<json::object> follow_run(const Invocation& invocation, const std::string& run_id,
-                                const std::function<void(const json::object&)>& visit,
+                                const EventVisitor& visit,
                                 const BroadcastVisitor& visit_broadcast = {}) {
   json::object params{{"run_id", run_id}};
   const auto run = call_server(invocation, "run.get", params);
@@ -50,8 +53,9 @@ Called<json::object> follow_run(const Invocation& invocation, const std::string&
   // A run that was retried has several ends; only one at or after its last known event counts.
   const std::uint64_t last_known = number_at(object_at(*run, "run"), "last_position");
   const auto until_end = [&](const json::object& event) {
-    visit(event);
-    return !ends_run(event) || number_at(event, "position") < last_known;
+    const bool is_newest = number_at(event, "position") >= last_known;
+    visit(event, is_newest);
+    return !ends_run(event) || !is_newest;
   };
   TRY(visit_broadcast ? follow_run_events(invocation, params, until_end, visit_broadcast)
                       : follow_events(invocation, params, until_end));
@@ -63,8 +67,11 @@ Called<json::object> follow_run(const Invocation& invocation, const std::string&
 ExitCode watch_run(const Invocation& invocation, const std::string& run_id, bool with_log = true) {
   const Terminal terminal = output_terminal(invocation);
   LogView log(/*named=*/false);
-  const auto show = [&](const json::object& event) {
-    if (!invocation.json) write_out(run_event_line(event, terminal, wall_clock_ns()));
+  WaitNotice notice(invocation);
+  const auto show = [&](const json::object& event, bool is_newest) {
+    if (invocation.json) return;
+    write_out(run_event_line(event, terminal, wall_clock_ns()));
+    if (is_newest && !ends_run(event)) notice.look(event);
   };
   const auto show_log = [&](const std::string&, const json::object& excerpt) {
     write_out(log.lines(excerpt, terminal));
@@ -173,7 +180,7 @@ void set_budget(boost::json::object& params, const BudgetOptions& options) {
 }
 
 Called<json::object> wait_for_end(const Invocation& invocation, const std::string& run_id) {
-  return follow_run(invocation, run_id, [](const json::object&) {});
+  return follow_run(invocation, run_id, [](const json::object&, bool) {});
 }
 
 void add_run_watch_command(ToolCommand run, Invocation& invocation) {

@@ -124,13 +124,14 @@ Cell view_settings(const json::object& status, std::int64_t now_ns) {
 }
 
 // Empty if no project is held.
-Cell view_held_projects(const json::object& status) {
+Cell view_held_projects(const json::object& status, const Terminal& terminal) {
   const json::object& held = object_at(status, "projects_held");
   const json::array& shown = array_at(held, "projects");
   if (shown.empty()) return {};
   const std::string total = text_at(held, "total");
   const std::string first = scalar_text(shown.front());
-  return {(total == "1" ? first : total + ", e.g. " + first) + ": signalbox project get " + first,
+  return {(total == "1" ? first : total + ", e.g. " + first) +
+              with_connection(": signalbox project get " + first, terminal.connection),
           Style::bad};
 }
 
@@ -181,7 +182,7 @@ std::string view_status(const json::object& status, const Terminal& terminal) {
           {"storage", {storage, full || !disk_failures.empty() ? Style::bad : Style::good}},
           {"artifacts", view_artifact_store(status)},
           {"run roots", {run_roots, failures.empty() ? Style::good : Style::bad}},
-          {"held projects", view_held_projects(status)},
+          {"held projects", view_held_projects(status, terminal)},
           {"settings", view_settings(status, now_ns)},
           {"certificate", view_certificate(status, now_ns)},
           {"retention",
@@ -258,7 +259,7 @@ std::string view_crash_report(const json::object& result, const Terminal& termin
                {text_at(item, "evidence")}});
     if (verdict != "needs_operator") continue;
     for (const json::value& command : array_at(item, "next_commands")) {
-      commands += "  " + scalar_text(command) + "\n";
+      commands += "  " + with_connection(scalar_text(command), terminal.connection) + "\n";
     }
   }
   if (!table.empty()) text += "\n" + table.text(terminal);

@@ -37,8 +37,9 @@ ExitCode claim_station(const Invocation& invocation, json::object params) {
     const std::string paused =
         found ? paused_line(object_at(*found, "paused"), wall_clock_ns()) : "";
     if (!paused.empty()) {
-      write_message("the service is " + paused +
-                    "\nno station begins until: signalbox resume --all\n");
+      write_message("the service is " + paused + "\n" +
+                    with_connection("no station begins until: signalbox resume --all\n",
+                                    invocation.connection()));
     }
   }
   return call_and_answer(invocation, "station.claim", std::move(params), view_claim);

@@ -302,7 +302,7 @@ void add_tick_list(ToolCommand tick, Invocation& invocation) {
                     if (is_filtered && array_at(result, "open").empty() &&
                         array_at(result, "rows").empty() &&
                         text_at(result, "next_cursor").empty()) {
-                      return no_match("tick", "signalbox tick list");
+                      return no_match("tick", "signalbox tick list", terminal);
                     }
                     return view_tick_list(result, terminal, wall_clock_ns());
                   });

@@ -159,7 +159,8 @@ ExitCode serve_console(const Invocation& invocation, const ConsoleOptions& optio
     const auto revoked = call_server(invocation, "access.revoke",
                                      {{"id", token->id}, {"reason", "signalbox console ended"}});
     if (!revoked)
-      write_message("signalbox: its token isn't revoked:\n" + describe(revoked.error()));
+      write_message("signalbox: its token isn't revoked:\n" +
+                    describe(revoked.error(), invocation.connection()));
   }
   return served;
 }

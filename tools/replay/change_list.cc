@@ -163,18 +163,41 @@ std::vector<std::size_t> share_of_screen(const json::array& groups) {
 }
 
 constexpr std::size_t value_columns_max = 60;
+constexpr std::size_t values_columns_min = 30;  // of both, beside the field
 
+// Cuts the values of a field so that both of them, and the arrow between them, take at most that
+// many columns. What one doesn't need is the other's.
+void cut_values(std::string& before, std::string& after, std::size_t columns) {
+  constexpr std::size_t arrow = 3;
+  const std::size_t left = columns - std::min(columns, before.empty() ? 0 : arrow);
+  const std::size_t wants_before = std::min(columns_of(before), value_columns_max);
+  const std::size_t wants_after = std::min(columns_of(after), value_columns_max);
+  const std::size_t half = left / 2;
+  before = cut(before, std::min(wants_before, left - std::min(wants_after, left - half)));
+  after = cut(after, std::min(wants_after, left - columns_of(before)));
+}
+
+// A field with a long name has its values on the next line.
 std::string line_of(const FieldDifference& each, std::size_t width, const Terminal& terminal) {
-  const auto value = [&](const std::string& text, Style style) {
-    const std::string shown = printable(text);
-    return styled(terminal, style, terminal.columns ? cut(shown, value_columns_max) : shown);
-  };
-  std::string text = "           " + printable(each.field);
-  text.append(width - std::min(width, each.field.size()), ' ');
-  text += "  ";
-  if (!each.before.empty()) text += value(each.before, Style::faint) + " ";
+  constexpr std::size_t indent = 11;
+  std::string name = printable(each.field);
+  std::string before = printable(each.before);
+  std::string after = each.after.empty() ? "gone" : printable(each.after);
+  std::string text(indent, ' ');
+  std::size_t taken = indent + std::max(width, columns_of(name)) + 2;
+  if (terminal.columns) {
+    name = cut(name, *terminal.columns - std::min(*terminal.columns, indent));
+    const bool is_below = taken + values_columns_min > *terminal.columns;
+    if (is_below) taken = indent + 2;
+    cut_values(before, after, *terminal.columns - std::min(*terminal.columns, taken));
+    text += name + (is_below ? "\n" + std::string(taken, ' ')
+                             : std::string(taken - indent - columns_of(name), ' '));
+  } else {
+    text += name + std::string(taken - indent - columns_of(name), ' ');
+  }
+  if (!each.before.empty()) text += styled(terminal, Style::faint, before) + " ";
   if (!each.before.empty() || each.after.empty()) text += "→ ";
-  return text + (each.after.empty() ? "gone" : value(each.after, Style::strong)) + "\n";
+  return text + (each.after.empty() ? after : styled(terminal, Style::strong, after)) + "\n";
 }
 
 }  // namespace
@@ -242,8 +265,9 @@ std::string view_changes(const json::object& changes, const Terminal& terminal) 
     if (!items.empty()) left_out += number_at(each, "total") - shown[group];
   }
   text += (left_out == 0 ? "details: " : std::to_string(left_out) + " more, and details: ");
-  return text + "signalbox diff --from " + text_at(changes, "from") + " --to " +
-         text_at(changes, "to") + " --all\n";
+  return text + with_connection("signalbox diff --from " + text_at(changes, "from") + " --to " +
+                                    text_at(changes, "to") + " --all\n",
+                                terminal.connection);
 }
 
 Called<json::object> world_difference(ReplayWalk& walk, Position from, Position to) {

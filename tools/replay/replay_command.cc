@@ -194,9 +194,9 @@ std::string view_replay(const json::object& result, const Terminal& terminal) {
           {"log ends at", {text_at(result, "tail")}},
           {"torn tail", {torn == "0" ? "" : torn + " bytes, never acknowledged", Style::busy}},
           {"verified", {true_at(result, "verified") ? "every record, every file" : ""}},
-          {"snapshot compared", {text_at(result, "snapshot_compared")}},
+          {"same snapshot", {text_at(result, "snapshot_compared")}},
           {"the same as", {text_at(result, "against"), Style::good}},
-          {"digests compared", {text_at(result, "digests_compared")}},
+          {"same digests", {text_at(result, "digests_compared")}},
       },
       terminal);
 }

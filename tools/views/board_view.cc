@@ -214,7 +214,8 @@ std::string draw_board(const BoardPicture& picture, const Terminal& terminal, st
   if (!picture.paused.empty()) {
     const std::string text = "The service is " + paused_line(picture.paused, now_ns);
     out += "\n" + styled(terminal, Style::bad, cut(text, screen)) + "\n";
-    out += "Nothing is started or merged until: signalbox resume --all\n";
+    out += with_connection("Nothing is started or merged until: signalbox resume --all\n",
+                           terminal.connection);
   }
   for (const json::value& each : picture.held) {
     if (!each.is_object()) continue;

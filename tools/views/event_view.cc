@@ -61,6 +61,22 @@ Style style_of_type(std::string_view type) {
 }
 
 constexpr std::size_t stream_columns = 13;  // of "run/…1234abcd"
+constexpr std::size_t type_columns = 21;
+constexpr std::size_t field_columns_min = 16;  // on a terminal, unless it is too narrow
+
+// Shortens the name of a stream to at most that many columns, at least those of an id: what differs
+// from its neighbours is mostly at the end.
+std::string fitted_stream(const std::string& stream, std::size_t columns) {
+  columns = std::max(columns, stream_columns);
+  if (columns_of(stream) <= columns) return stream;
+  const std::size_t slash = stream.find('/');
+  const std::string noun = slash == std::string::npos ? "" : stream.substr(0, slash + 1);
+  std::string tail = stream.substr(noun.size());
+  while (!tail.empty() && columns_of(noun) + 1 + columns_of(tail) > columns) {
+    tail.erase(0, bytes_within(tail, 2));
+  }
+  return noun + "…" + tail;
+}
 
 // "run/…1234abcd": ids of the same minute begin alike, so that the end is shown.
 std::string short_stream(const std::string& stream) {
@@ -85,14 +101,21 @@ std::string stream_line(const json::object& event, const std::string& stream,
   const std::string time = clock_time(text_at(event, "recorded_at"), now_ns);
   const std::string number =
       std::string(position.size() < 8 ? 8 - position.size() : 0, ' ') + position;
-  const std::string place = stream.empty() ? "  " : "  " + padded(stream, stream_columns) + "  ";
-  const std::string before = number + "  " + time + place + padded(type, 21) + "  ";
+  std::string shown = stream;
+  if (terminal.columns) {
+    const std::size_t others = columns_of(number) + columns_of(time) + 8 +
+                               std::max(columns_of(type), type_columns) + field_columns_min;
+    shown = fitted_stream(stream, *terminal.columns - std::min(*terminal.columns, others));
+  }
+  const std::string place = stream.empty() ? "  " : "  " + padded(shown, stream_columns) + "  ";
+  const std::string before = number + "  " + time + place + padded(type, type_columns) + "  ";
   if (terminal.columns) {
     const std::size_t taken = columns_of(before);
     fields = cut(fields, *terminal.columns > taken + 8 ? *terminal.columns - taken : 8);
   }
   std::string line = styled(terminal, Style::faint, number + "  " + time) + place +
-                     styled(terminal, style_of_type(type), padded(type, 21)) + "  " + fields;
+                     styled(terminal, style_of_type(type), padded(type, type_columns)) + "  " +
+                     fields;
   while (line.ends_with(' ')) line.pop_back();
   return line + "\n";
 }

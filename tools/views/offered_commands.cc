@@ -20,6 +20,12 @@ std::string asking_command(std::string command) {
   return "signalbox run approve " + command.substr(resume.size(), end - resume.size());
 }
 
+// Returns the command without the station whose output it prints: that is the latest job's anyway.
+std::string short_log_command(std::string command) {
+  const bool is_log = command.starts_with("signalbox run logs ");
+  return is_log ? command.substr(0, command.find(" --station ")) : command;
+}
+
 }  // namespace
 
 std::vector<std::string> offered_commands(const boost::json::object& shown,
@@ -27,7 +33,8 @@ std::vector<std::string> offered_commands(const boost::json::object& shown,
   std::vector<std::string> commands;
   for (const boost::json::value& each : array_at(shown, "next_commands")) {
     std::string command = scalar_text(each);
-    if (terminal.columns) command = asking_command(std::move(command));
+    if (terminal.columns) command = short_log_command(asking_command(std::move(command)));
+    command = with_connection(std::move(command), terminal.connection);
     if (std::find(commands.begin(), commands.end(), command) != commands.end()) continue;
     commands.push_back(std::move(command));
   }

@@ -3,6 +3,7 @@
 #include "server/text/printable_text.h"
 #include "tools/cli/elapsed_text.h"
 #include "tools/cli/json_fields.h"
+#include "tools/views/offered_commands.h"
 
 namespace signalbox {
 
@@ -13,13 +14,13 @@ std::string paused_line(const boost::json::object& paused, std::int64_t now_ns) 
                    text_at(paused, "by") + (reason.empty() ? "" : ": " + reason));
 }
 
-std::string paused_claim_text(const boost::json::object& result, std::int64_t now_ns) {
+std::string paused_claim_text(const boost::json::object& result, const Terminal& terminal,
+                              std::int64_t now_ns) {
   const boost::json::object& paused = object_at(result, "paused");
   if (paused.empty()) return {};
-  const boost::json::array& next = array_at(result, "next_commands");
+  const std::vector<std::string> next = offered_commands(result, terminal);
   return "the service is " + paused_line(paused, now_ns) + "\n" +
-         (next.empty() ? ""
-                       : "no station begins until: " + printable(scalar_text(next.front())) + "\n");
+         (next.empty() ? "" : "no station begins until: " + printable(next.front()) + "\n");
 }
 
 }  // namespace signalbox

@@ -104,7 +104,7 @@ std::string crash_cost(const json::object& crash) {
          ms_text(crash, "lost_ms") + " of work";
 }
 
-std::string latest_crash_text(const json::object& report) {
+std::string latest_crash_text(const json::object& report, const Terminal& terminal) {
   const json::array& crashes = array_at(report, "crashes");
   if (crashes.empty()) return {};
   const json::object& crash = crashes.front().as_object();
@@ -113,7 +113,7 @@ std::string latest_crash_text(const json::object& report) {
   const std::string operators = counts_text(
       object_at(crash, "verdicts"), {{"needs_operator", "of them need you", "of them needs you"}});
   if (!operators.empty()) text += ", " + operators;
-  return text + ": signalbox server crash-report";
+  return text + with_connection(": signalbox server crash-report", terminal.connection);
 }
 
 std::string crashes_text(const json::object& report) {
@@ -149,7 +149,8 @@ std::string failures_text(const json::object& report, const Terminal& terminal) 
     text += with_unit(total - shown, "more code", "more codes");
     const bool has_all = failures.size() == total;
     text += has_all ? "" : ", the next " + std::to_string(failures.size() - shown) + " of them";
-    text += ": signalbox report --json | jq .result.failures\n";
+    text +=
+        with_connection(": signalbox report --json | jq .result.failures\n", terminal.connection);
   }
   return text;
 }
@@ -178,7 +179,8 @@ std::string waiting_text(const json::object& waiting, const Terminal& terminal) 
   const std::string count = true_at(waiting, "capped")
                                 ? std::to_string(total) + "+ things wait"
                                 : with_unit(total, "thing waits", "things wait");
-  return "\n" + count + " for you: signalbox inbox\n" + table.text(terminal);
+  return "\n" + count + " for you: " + with_connection("signalbox inbox\n", terminal.connection) +
+         table.text(terminal);
 }
 
 }  // namespace
@@ -211,7 +213,7 @@ std::string view_report(const json::object& report, const Terminal& terminal) {
        {"used in vain", {used_text(object_at(usage, "failed"))}},
        {"costliest run", {costliest_text(usage)}},
        {"crashes", {crashes_text(report), Style::bad}},
-       {"latest crash", {latest_crash_text(report)}}},
+       {"latest crash", {latest_crash_text(report, terminal)}}},
       terminal);
   return text + failures_text(report, terminal) +
          waiting_text(object_at(report, "waiting"), terminal);

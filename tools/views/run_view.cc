@@ -1,5 +1,6 @@
 #include "tools/views/run_view.h"
 
+#include "domain/refusals.h"
 #include "tools/cli/elapsed_text.h"
 #include "tools/cli/json_fields.h"
 #include "tools/cli/text_table.h"
@@ -89,6 +90,25 @@ std::string retries_text(const json::object& run) {
   return (retries.size() == 1 ? std::string() : std::to_string(retries.size()) + " times, last ") +
          "at " + text_at(last, "station") + " by " + text_at(last, "actor") +
          (reason.empty() ? "" : ": " + reason);
+}
+
+// Returns the command that prints what the job of the failed attempt printed with which the run
+// ended; empty if that had no job, or its output isn't there.
+std::string failed_log_command(const json::object& run, const Terminal& terminal) {
+  if (text_at(run, "status") != "failed" || true_at(run, "files_removed")) return {};
+  const json::array& stations = array_at(run, "stations");
+  for (const json::value& each : stations) {
+    if (!each.is_object() || text_at(each.as_object(), "status") == "succeeded") continue;
+    const json::array& attempts = array_at(each.as_object(), "attempts");
+    if (attempts.empty() || !attempts.back().is_object()) continue;
+    const bool has_job = !text_at(attempts.back().as_object(), "job_id").empty();
+    if (!has_job || text_at(each.as_object(), "executor") == "modal") return {};
+    const std::string station = " --station " + shell_word(text_at(each.as_object(), "station"));
+    return with_connection(
+        "signalbox run logs " + text_at(run, "run_id") + (terminal.columns ? "" : station),
+        terminal.connection);
+  }
+  return {};
 }
 
 Cell status_cell(const std::string& status) { return {status, style_of_status(status)}; }
@@ -229,6 +249,7 @@ std::string view_run(const json::object& result, const Terminal& terminal, std::
       {"status", {status, style_of_status(text_at(run, "status"))}},
       {"error", {error_text(run), Style::bad}},
       {"no retry", {text_at(run, "not_retried")}},
+      {"next", {failed_log_command(run, terminal), Style::plain, /*is_command=*/true}},
       {"goal", {text_at(run, "goal")}},
       {"project", {text_at(run, "project")}},
       {"labels", {labels_text(run)}},

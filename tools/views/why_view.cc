@@ -53,9 +53,9 @@ std::string view_reasons(const json::object& result, const Terminal& terminal,
         {"until", {until_text(reason, now_ns)}},
         {"last heartbeat", {moment_text(text_at(reason, "last_heartbeat_at"), now_ns)}},
         {"last progress", {moment_text(text_at(reason, "last_progress_at"), now_ns)}},
-        {"cause", {cause_text(reason), Style::faint, true}},
+        {"cause", {with_connection(cause_text(reason), terminal.connection), Style::faint, true}},
         {"no retry", {text_at(reason, "not_retried")}},
-        {"needs", {text_at(reason, "unblocked_by")}}};
+        {"needs", {with_connection(text_at(reason, "unblocked_by"), terminal.connection)}}};
     std::string name = "next";
     for (std::string& command : offered_commands(reason, terminal)) {
       values.push_back({std::exchange(name, ""), {std::move(command), Style::plain, true}});

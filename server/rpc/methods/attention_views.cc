@@ -32,7 +32,7 @@ namespace {
 namespace json = boost::json;
 
 // Records of a run among which its latest pause is looked for, from the end.
-constexpr std::size_t pause_records_max = 256;
+constexpr std::size_t sought_records_max = 256;
 
 std::string text_or_empty(const json::object& object, const char* field) {
   const json::value* value = object.if_contains(field);
@@ -200,9 +200,30 @@ json::object item_to_json(const AttentionItem& item) {
   return object;
 }
 
-// Leaves out what would be refused of the commands for a failed run, as run.why does.
-void correct_retry(const Api& api, const RunRow& row, const RunRoots& open_roots,
-                   AttentionItem& item) {
+// Returns whether the latest attempt of the run's station had a job whose output is kept here.
+bool has_log(const Api& api, const RunIndex& index, const RunRow& row) {
+  const auto pipeline = index.find_pipeline(row.pipeline_digest);
+  if (!pipeline || !*pipeline) return false;
+  const auto station =
+      std::ranges::find((*pipeline)->stations, row.station, &StationDefinition::name);
+  if (station == (*pipeline)->stations.end() || is_remote(*station)) return false;
+  const auto positions = index.run_positions(row.run_id);
+  if (!positions) return false;
+  std::size_t looked_at = 0;
+  for (auto position = positions->rbegin();
+       position != positions->rend() && looked_at < sought_records_max; ++position, ++looked_at) {
+    const auto records = api.log.read(*position, 1);
+    if (!records || records->empty()) return false;
+    if (event_as<StationSubmitIntended>(records->front().event) != nullptr) return true;
+    if (event_as<StationClaimed>(records->front().event) != nullptr) return false;
+  }
+  return false;
+}
+
+// Leaves out what would be refused of the commands for a failed run, and adds the one that shows
+// what its job printed, as run.why does.
+void correct_commands(const Api& api, const RunIndex& index, const RunRow& row,
+                      const RunRoots& open_roots, AttentionItem& item) {
   const auto records = api.log.read(row.started_position, 1);
   const auto* started =
       records && !records->empty() ? event_as<RunStarted>(records->front().event) : nullptr;
@@ -211,7 +232,11 @@ void correct_retry(const Api& api, const RunRow& row, const RunRoots& open_roots
     item.next_commands = {"signalbox run why " + to_string(*holder)};
   } else if (api.are_files_removed && api.are_files_removed(row.run_id)) {
     item.next_commands = {"signalbox run why " + to_string(row.run_id)};
+    return;
   }
+  if (!has_log(api, index, row)) return;
+  item.next_commands.push_back("signalbox run logs " + to_string(row.run_id) + " --station " +
+                               shell_word(row.station));
 }
 
 // Adds what the row and the record of an item say. What can't be read isn't shown: the rest is.
@@ -226,7 +251,9 @@ void add_details(const Api& api, const RunIndex& index, const RunRoots& open_roo
   const auto row = index.find(item.run_id);
   if (!row || !*row) return;
   add_row(**row, item);
-  if (item.kind == AttentionKind::failed_run) correct_retry(api, **row, open_roots, item);
+  if (item.kind == AttentionKind::failed_run) {
+    correct_commands(api, index, **row, open_roots, item);
+  }
 }
 
 // Adds what an approval is about: the size of the run's newest change.patch, which files the work
@@ -248,7 +275,7 @@ void find_pause(const Api& api, const RunIndex& index, AttentionItem& item) {
   if (!positions) return;
   std::size_t looked_at = 0;
   for (auto position = positions->rbegin();
-       position != positions->rend() && looked_at < pause_records_max; ++position, ++looked_at) {
+       position != positions->rend() && looked_at < sought_records_max; ++position, ++looked_at) {
     const auto records = api.log.read(*position, 1);
     if (!records || records->empty()) return;
     if (event_as<RunPaused>(records->front().event) == nullptr) continue;
