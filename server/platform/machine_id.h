@@ -22,10 +22,11 @@ struct MachineId {
   Position since = 0;
 };
 
-// Returns the data directory's id, and makes its file anew. Makes a new id, durably and with mode 0600, if there is none,
-// if the file isn't one of these, or if it was copied: by itself or with the whole directory, here
-// or to another machine. It stays the same when the directory is moved within its file system, or
-// when the file system gets another device number at a boot. Blocks on the disk.
+// Returns the data directory's id, and makes its file anew. Makes a new id, durably and with mode
+// 0600, if there is none, if the file isn't one of these, or if it was copied: by itself or with
+// the whole directory, here or to another machine. It stays the same when the directory is moved
+// within its file system, or when the file system gets another device number at a boot. Blocks on
+// the disk.
 //
 // `position` is the log's last one, for a new id.
 Stored<MachineId> machine_id(const std::filesystem::path& data, Position position = 0);

@@ -23,10 +23,9 @@ inline Output on_terminal(const std::string& command, const std::vector<std::str
 // it is wider.
 inline std::string on_columns(std::size_t columns, const std::string& words,
                               const std::filesystem::path& data, int exit_code = 0) {
-  const Output shown =
-      on_terminal("stty cols " + std::to_string(columns) + "; " + std::string(SIGNALBOX_BINARY) +
-                      " " + words,
-                  {"TERM=xterm", "NO_COLOR=1", "SIGNALBOX_DATA=" + data.string()});
+  const Output shown = on_terminal(
+      "stty cols " + std::to_string(columns) + "; " + std::string(SIGNALBOX_BINARY) + " " + words,
+      {"TERM=xterm", "NO_COLOR=1", "SIGNALBOX_DATA=" + data.string()});
   EXPECT_EQ(shown.exit_code, exit_code) << shown.out;
   std::istringstream lines(shown.out);
   for (std::string line; std::getline(lines, line);) {

@@ -138,7 +138,7 @@ void add_plan_list(ToolCommand plan, Invocation& invocation) {
     return answer(invocation, list_plans(invocation, *phase),
                   [phase](const json::object& result, const Terminal& terminal) {
                     return *phase && array_at(result, "plans").empty()
-                               ? no_match("plan", "signalbox plan list")
+                               ? no_match("plan", "signalbox plan list", terminal)
                                : view_plan_list(result, terminal);
                   });
   });

@@ -220,13 +220,9 @@ void add_run_logs_command(ToolCommand run, Invocation& invocation) {
   command.add_option("--grep", options->pattern,
                      "Only lines that match this regular expression (RE2)");
   command.footer(
-      "Of a stream longer than 1 MiB the first 512 KiB and the newest 448 KiB are
-"
-      "shown. With --json all that is kept is one object, and `not_kept` says what
-"
-      "isn't; --follow and --grep go without it.
-
-"
+      "Of a stream longer than 1 MiB the first 512 KiB and the newest 448 KiB are\n"
+      "shown. With --json all that is kept is one object, and `not_kept` says what\n"
+      "isn't; --follow and --grep go without it.\n\n"
       "Examples:\n"
       "  signalbox run logs \"$run\" --follow\n"
       "  signalbox run logs \"$run\" --stderr --grep 'error|warning'\n"

@@ -68,7 +68,7 @@ void add_strategy_list(ToolCommand strategy, Invocation& invocation) {
                              const bool is_filtered =
                                  options->project || options->station || options->cursor;
                              return is_filtered && array_at(result, "strategies").empty()
-                                        ? no_match("strategy", "signalbox strategy list")
+                                        ? no_match("strategy", "signalbox strategy list", terminal)
                                         : view_strategies(result, terminal);
                            });
   });
