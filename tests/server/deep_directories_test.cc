@@ -27,19 +27,19 @@ namespace {
 namespace fs = std::filesystem;
 
 // Deeper than any limit of descriptors here, and by a path that is too long for a system call.
-constexpr int levels = 300;
-constexpr const char* name = "a-directory-of-a-job";
+constexpr int levels_made = 300;
+constexpr const char* level_name = "a-directory-of-a-job";
 constexpr rlim_t descriptors_max = 128;
 
 class DeepDirectories : public testing::Test {
  protected:
-  // Makes the directory, with `levels` directories in one another below it.
+  // Makes the directory, with `levels_made` directories in one another below it.
   static void make_deep(const fs::path& directory) {
     fs::create_directories(directory);
     FileDescriptor inside(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    for (int level = 0; level < levels; ++level) {
-      ASSERT_EQ(::mkdirat(inside.get(), name, 0755), 0);
-      FileDescriptor below(::openat(inside.get(), name, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    for (int level = 0; level < levels_made; ++level) {
+      ASSERT_EQ(::mkdirat(inside.get(), level_name, 0755), 0);
+      FileDescriptor below(::openat(inside.get(), level_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
       inside = std::move(below);
       ASSERT_TRUE(inside);
     }
@@ -61,7 +61,7 @@ class DeepDirectories : public testing::Test {
 
 TEST_F(DeepDirectories, ATreeIsRemoved) {  // P8
   make_deep(tree_);
-  write_text(tree_ / name / "file", "x");
+  write_text(tree_ / level_name / "file", "x");
   expect_with_few_descriptors([this] { return remove_tree(tree_).has_value(); });
   EXPECT_FALSE(fs::exists(tree_));
 }

@@ -15,6 +15,8 @@ const nounOf = (/** @type {string} */ stream) => stream.split('/')[0];
 const of = (...nouns) => ({ stream }) => stream === 'server' || nouns.includes(nounOf(stream));
 /** @type {Concern} */
 const ofTheRun = ({ stream }, { run_id: id }) => stream === 'server' || stream === `run/${id}`;
+/** A tick of these loops reads the policies of projects. @type {Concern} */
+const ofProjects = (event, params) => of('project', 'card')(event, params) || ['tick/heartbeat', 'tick/synthesizer'].includes(event.stream);
 const always = () => true;
 const never = () => false;
 
@@ -32,8 +34,8 @@ const CONCERNS = {
   'card.why': always,
   'card.get': of('card', 'run', 'project', 'lock'),
   'board.get': of('card', 'run', 'project', 'lock'),
-  'project.list': of('project', 'card'),
-  'project.get': of('project', 'card'),
+  'project.list': ofProjects,
+  'project.get': ofProjects,
   // How the repository is now, of which only the project's own events tell.
   'project.check': ({ stream }, { name }) => stream === `project/${name}`,
   // The end of a lease that nobody renews is no event: the next one, whatever it is, shows it.
