@@ -41,6 +41,14 @@ class ProjectorRebuild : public ::testing::Test, protected RpcSite {
         });
   }
 
+  void remove_rows() {
+    follower.reset();
+    damaged_index.reset();
+    table.reset();
+    rows.reset();
+    std::filesystem::remove_all(directory.path() / "t");
+  }
+
   // Returns the number of queued runs that a query sees; nullopt if it was refused as rebuilding.
   std::optional<std::uint64_t> queued_runs() {
     std::promise<std::optional<std::uint64_t>> answered;
@@ -129,7 +137,7 @@ TEST_F(ProjectorRebuild, NewRowsOfALongLogAreMadeWhileTheServiceGoesOn) {  // G3
   follow();
   ASSERT_TRUE(follower->catch_up_at_start(log.tail()));
   EXPECT_EQ(damaged_index->applied(), log.tail());
-  std::filesystem::remove_all(directory.path() / "t");
+  remove_rows();
   follow();
   ASSERT_TRUE(follower->catch_up_at_start(log.tail() - 1));
   EXPECT_EQ(damaged_index->applied(), 0U);
