@@ -37,6 +37,8 @@ const VARIABLE = [
   // A loop may tick before the moment as well, of which the log has no schedules.
   [/(row "(heartbeat|synthesizer|prune)) SPAN the/g, '$1 the'],
   [/( +- cell "(?:heartbeat|synthesizer|prune)"\n +- cell\n +- cell\n +- cell) "SPAN":\n +- time: SPAN/g, '$1'],
+  // A heartbeat may have read the project's policy, or not yet.
+  [/\b(not read yet|defaults)(?=")/g, 'POLICY'],
   // On a busy machine a run waits until others wait as well.
   [/\b(runs that wait|attempts at work) at most \d+/g, '$1 at most N'],
   [/127\.0\.0\.1:\d+/g, 'ADDRESS'], [/\buid:\d+/g, 'uid:N'], [/\bversion: \S+/g, 'version: VERSION'],
