@@ -148,7 +148,7 @@ TEST(ProtocolPipeline, AMistakeNamesStationAndField) {
     EXPECT_NE(rejection.find(field), std::string::npos) << rejection;
   };
   names("[]", "pipeline", "object");
-  names(R"({"name":"p"})", "station", "1 to 32");
+  names(R"({"name":"p"})", "station", "is missing");
   names(R"({"station":[{"name":"a"}]})", "pipeline", "name");
   names(R"({"name":"p","station":[{"name":"a"},{"name":"a"}]})", "a", "name");
   names(R"({"name":"p","station":[{"name":"a","tiemout":"1s"}]})", "station[0]", "tiemout");
