@@ -2,8 +2,8 @@
 
 #include <toml++/toml.h>
 #include <unistd.h>
-#include <algorithm>
 
+#include <algorithm>
 #include <cstdlib>
 #include <functional>
 #include <set>
