@@ -71,11 +71,15 @@ function App() {
   useEffect(() => {
     if (refused || who) return undefined;
     let timer = 0;
-    const ask = () => identify().then(follow, (error) => {
-      setFailure(error);
-      if (error.code === 'UNAUTHENTICATED' && token() === offered) forgetToken();  // a link's; the next look is without it
-      if (error.code === 'UNREACHABLE') timer = setTimeout(ask, RETRY_MS);
-    });
+    const ask = () => {
+      const asked = token();
+      identify().then(follow, (error) => {
+        setFailure(error);
+        // A link's: the next look is without it. One that was accepted while this was asked with another one stays.
+        if (error.code === 'UNAUTHENTICATED' && asked === offered && token() === asked) forgetToken();
+        if (error.code === 'UNREACHABLE') timer = setTimeout(ask, RETRY_MS);
+      });
+    };
     ask();
     return () => clearTimeout(timer);
   }, [refused]);

@@ -148,8 +148,11 @@ export async function a_comparison_with_the_present_stays_readable(stage) {  // 
   hadNoComplaint(loaded);
 }
 
-/** The watchdog's ticks make a log longer than the shortest part of it that is shown. */
-const ZOOMED_MS = 5000;
+/**
+ * A quarter of such a log, up to the present, begins behind its first bucket: buckets have at least ten seconds, and
+ * what is shown begins with a whole one.
+ */
+const ZOOMED_MS = 15_000;
 
 /** Also where the bar is zoomed to a part that begins later. What is between is kept, so the hatching doesn't touch the part. */
 async function isHatchedOfAPart(service, page, hatched) {

@@ -141,10 +141,37 @@ export async function a_link_with_a_token_takes_nobodys_place(stage) {
   await page.getByRole('dialog').waitFor({ state: 'hidden' });
   await page.getByText('● live').waitFor();
   check(await kept() === other.secret, 'the token wasn’t taken after a yes');
-  // One that isn't accepted any more is nobody's to lose.
+  // One that isn't accepted any more is nobody's to lose. The page's own question with it is answered last of all:
+  // after the token of the link was taken, before the page is loaded anew with that.
   await stage.service.call('access.revoke', { id: other.id, reason: 'a scene' });
+  const moments = Object.fromEntries(['asked', 'taken', 'refused'].map((name) => {
+    let come = () => {};
+    const comes = new Promise((resolve) => { come = resolve; });
+    return [name, { come, comes }];
+  }));
+  let documents = 0;
+  await page.route(/offered_token\.js/, (route) => moments.asked.comes.then(() => route.continue()));
+  await page.route(/console\/\?page=runs/, async (route) => {
+    documents += 1;
+    if (documents === 2) moments.taken.come();
+    if (documents === 2) await moments.refused.comes;
+    await route.continue();
+  });
+  await page.route(/\/rpc$/, async (route) => {
+    const isFirst = !moments.isAsked && route.request().headers().authorization === `Bearer ${other.secret}`;
+    if (!isFirst) return route.continue();
+    moments.isAsked = true;
+    moments.asked.come();
+    await moments.taken.comes;
+    const answered = page.waitForResponse((response) => response.request() === route.request());
+    await route.continue();
+    await (await answered).finished();
+    moments.refused.come();
+    return undefined;
+  });
   links += 1;
   await page.goto(`${stage.address(`?page=runs&link=${links}`)}#t=${own.secret}`);
   await page.getByText('● live').waitFor();
+  check(documents === 2, `the page was loaded ${documents} times`);
   check(await kept() === own.secret, 'a revoked token was kept');
 }
