@@ -109,10 +109,13 @@ Decided<NewEvents> decide(const World& world, const AcquireLock& command, const 
   const std::int64_t lease_ms = command.lease_ms.value_or(limits::lock_lease_ms_default);
   if (const Lock* lock = world.find_lock(command.key)) {
     if (!renews(world, command, *lock, now.by)) return held_by(*lock, command);
+    // The owner may have been granted the longer lease after it had sent this request, and hear of
+    // this one later, or never: it relies on what it was granted until that is over.
+    const std::int64_t longer_ms = std::max(lease_ms, lock->lease_ms);
     return NewEvents{{stream,
                       {},
                       lock->token,
-                      LockEvent{LockRefreshed{lock->key, lock->owner, lock->token, lease_ms}}}};
+                      LockEvent{LockRefreshed{lock->key, lock->owner, lock->token, longer_ms}}}};
   }
   if (world.locks.size() >= limits::locks_max) {
     return reject(ErrorCode::LIMIT_EXCEEDED, "too many locks are held",

@@ -82,6 +82,18 @@ TEST_F(LockTest, TheSameOwnerKeepsTheTokenAndGetsANewLease) {  // L2
   EXPECT_EQ(world.find_lock("deploy")->expires_at_ns, now.wall_ns + 1'000'000'000);
 }
 
+// Of two requests under way the answer to the longer lease may be the only one that it hears.
+TEST_F(LockTest, TheSameOwnerNeverLosesALongerLeaseByAskingForAShorterOne) {  // L2
+  given({acquired("ann")});
+  AcquireLock command = acquire("ann");
+  command.lease_ms = 400;
+  when(command);
+  then({LockEvent{LockRefreshed{"deploy", "ann", 1, 1000}}});
+  command.lease_ms = 3000;
+  when(command);
+  then({LockEvent{LockRefreshed{"deploy", "ann", 1, 3000}}});
+}
+
 TEST_F(LockTest, AfterATakeoverTheOldOwnerIsRefusedAndToldWhoHoldsIt) {  // L3
   given({acquired("ann")});
   when(ExpireLock{"deploy", 1, 1});

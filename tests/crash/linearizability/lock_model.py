@@ -83,6 +83,7 @@ class LockModel(LeasedModel):
             return
         if state.hold.owner != params["owner"] or not params.get("extend", True):
             return
+        lease_ms = max(lease_ms, state.hold.lease_ns // NS_PER_MS)
         if not result:
             yield self.renewed(state, operation, latest_ns, lease_ms)
         elif result["extended"] and fits(state.hold.token, token, state.last):
