@@ -227,6 +227,40 @@ StoreError anchor_missing(const std::filesystem::path& data) {
 
 }  // namespace
 
+namespace {
+
+// Returns the error for a log that ends at `tail`, before its anchor, and what of its write-ahead log
+// can't be read.
+StoreError missing_in_tail(const std::filesystem::path& data, Position tail, const Anchor& anchor,
+                           const TornTail& wal) {
+  StoreError error = missing_after(data, tail, anchor.position, "the anchor");
+  for (const TornTail::File& file : wal.files) {
+    if (!file.torn) continue;
+    error.file = file.path.string();
+    error.message += "; " + error.file + " can't be read from byte " +
+                     std::to_string(file.whole_bytes) + " on. Nothing was changed";
+  }
+  return error;
+}
+
+// RocksDB doesn't read some torn tails. What is before them ends with the last complete batch, which
+// ends at `tail`, or with the tables; verify_log() decides if the batch doesn't say where it ends.
+// What a crash tore was never acknowledged. A damaged batch looks like it: cut off, it would be
+// gone for good.
+Stored<void> check_torn_tail(const std::filesystem::path& data, const Anchor& anchor,
+                             std::optional<Position> tail, const TornTail& wal,
+                             rocksdb::Env* env) {
+  if (!tail && !wal.last_batch.empty()) return {};
+  const auto tables =
+      TRY(RocksDatabase::open(log_directory(data), RocksDatabase::Mode::tables_only, env));
+  const auto head = TRY(tables->head());
+  const Position reached = std::max(head.leaves, tail.value_or(0));
+  if (reached >= anchor.position) return {};
+  return tl::unexpected(missing_in_tail(data, reached, anchor, wal));
+}
+
+}  // namespace
+
 Stored<void> check_tail(const std::filesystem::path& data, const std::optional<Anchor>& anchor,
                         const TornTail& wal, rocksdb::Env* env) {
   if (anchor && anchor->position == 0) return {};
@@ -240,12 +274,11 @@ Stored<void> check_tail(const std::filesystem::path& data, const std::optional<A
     if (head && head->leaves > 0) return tl::unexpected(anchor_missing(data));
     return {};
   }
-  // RocksDB doesn't read some torn tails; verify_log() decides after they were cut off.
-  if (!log && wal.bytes > 0) return {};
+  if (!log && wal.bytes > 0) return check_torn_tail(data, *anchor, tail, wal, env);
   if (!log) return tl::unexpected(log.error());
   const auto head = TRY((*log)->head());
   if (head.leaves >= anchor->position) return {};
-  return tl::unexpected(missing_after(data, head.leaves, anchor->position, "the anchor"));
+  return tl::unexpected(missing_in_tail(data, head.leaves, *anchor, wal));
 }
 
 Stored<MerkleFrontier> verify_log(const RocksDatabase& database,

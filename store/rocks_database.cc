@@ -13,6 +13,7 @@
 #include <cstring>
 #include <vector>
 
+#include "store/dropped_values.h"
 #include "store/head.h"
 #include "store/rocks_environment.h"
 
@@ -317,6 +318,28 @@ std::vector<RocksDatabase::Table> RocksDatabase::tables() const {
   }
   std::ranges::sort(tables, {}, &Table::smallest_key);
   return tables;
+}
+
+Stored<void> RocksDatabase::read_rows(Position from) const {
+  const std::unique_ptr<rocksdb::Iterator> entry = entries(long_walk_records_min);
+  entry->SeekForPrev(entry_key(from));
+  if (!entry->Valid() && entry->status().ok()) entry->SeekToFirst();
+  while (entry->Valid()) entry->Next();
+  if (!entry->status().ok()) return tl::unexpected(error(entry->status()));
+  rocksdb::ReadOptions options;
+  options.verify_checksums = true;
+  options.fill_cache = false;
+  const std::unique_ptr<rocksdb::Iterator> value(database_->NewIterator(options, head_));
+  value->SeekToFirst();
+  while (value->Valid()) {
+    if (value->key().ToStringView().starts_with(group_prefix)) {
+      value->Seek(rocksdb::Slice(group_end));
+    } else {
+      value->Next();
+    }
+  }
+  if (!value->status().ok()) return tl::unexpected(error(value->status()));
+  return {};
 }
 
 Stored<void> RocksDatabase::verify_files() const {

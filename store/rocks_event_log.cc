@@ -38,12 +38,13 @@ Stored<void> remove_projections(const std::filesystem::path& data) {
 
 }  // namespace
 
-Stored<void> RocksEventLog::State::open_database(RocksDatabase::Mode mode) {
+Stored<void> RocksEventLog::State::open_database(RocksDatabase::Mode mode, Position read_from) {
   const std::size_t buffer_bytes =
       options.buffer_bytes == 0 ? RocksDatabase::buffer_bytes_default : options.buffer_bytes;
   TRY(check_table_properties(log_directory(data)));
   if (mode != RocksDatabase::Mode::read_only) {
-    TRY(check_unnamed_tables(log_directory(data), options.env, buffer_bytes, wal_sequence));
+    TRY(check_unnamed_tables(log_directory(data), options.env, buffer_bytes, wal_sequence,
+                             read_from));
   }
   auto opened = TRY(RocksDatabase::open(log_directory(data), mode, options.env, buffer_bytes));
   database = std::move(opened);
@@ -75,9 +76,11 @@ Stored<void> RocksEventLog::State::recover() {
   if (!finished && !options.read_only) {
     TRY(sync_parent_directories(data));
   }
+  // What is read below is read before anything is written: a damaged log stays as it is.
   auto opened = open_database(options.read_only ? RocksDatabase::Mode::read_only
                               : finished        ? RocksDatabase::Mode::read_write
-                                                : RocksDatabase::Mode::create);
+                                                : RocksDatabase::Mode::create,
+                              options.verified ? options.verified->position + 1 : 1);
   if (!opened) return tl::unexpected(located(std::move(opened.error())));
   if (auto read = read_horizon(); !read) return tl::unexpected(located(std::move(read.error())));
   if (!options.verified || options.verified->position < horizon.position) {

@@ -11,9 +11,6 @@
 namespace signalbox {
 namespace {
 
-constexpr std::string_view group_prefix =
-    "leaves/";  // then the number of the group: u64, big endian
-
 Stored<std::string> read_base(const RocksDatabase& database, const Horizon& horizon) {
   std::string base;
   base.reserve(horizon.base_bytes);

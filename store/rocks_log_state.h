@@ -102,7 +102,8 @@ struct RocksEventLog::State {
   };
   Stored<WalkStep> walk_until_wanted(Position from, Position to, const bool& wanted,
                                      bool may_let_go, const WalkEntry& visit) const;
-  Stored<void> open_database(RocksDatabase::Mode mode);
+  // For writing, first reads what the tables have from the record `read_from` on; 0: nothing.
+  Stored<void> open_database(RocksDatabase::Mode mode, Position read_from = 0);
   Stored<void> recover();
   Stored<void> settle();
   Stored<bool> finish_erasure();

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "domain/try.h"
+#include "store/dropped_values.h"
 #include "store/durable_file.h"
 #include "store/entry.h"
 #include "store/file_descriptor.h"
@@ -26,7 +27,6 @@
 namespace signalbox {
 namespace {
 
-constexpr std::string_view leaves_prefix = "leaves/";
 constexpr std::size_t current_bytes_max = 64;
 
 bool is_table_name(std::string_view name) {
@@ -161,7 +161,7 @@ Stored<void> UnnamedTables::check_head_row(const std::string& name, std::string_
         name, horizon.position,
         "the horizon at " + std::to_string(horizon.position) + " and no other file has");
   }
-  if (key.starts_with(leaves_prefix)) {
+  if (key.starts_with(group_prefix)) {
     const auto present = TRY(log_.value(key));
     if (!present) return only_here(name, 0, "hashes of dropped records and no other file has them");
   }
@@ -232,7 +232,8 @@ Stored<void> check_tables(const std::filesystem::path& directory,
 }  // namespace
 
 Stored<void> check_unnamed_tables(const std::filesystem::path& directory, rocksdb::Env* env,
-                                  std::size_t buffer_bytes, std::uint64_t wal_sequence) {
+                                  std::size_t buffer_bytes, std::uint64_t wal_sequence,
+                                  Position read_from) {
   using Mode = RocksDatabase::Mode;
   auto unnamed = TRY(table_names(directory));
   // Nothing to delete; and if a crash interrupted the creation, there is nothing to open yet.
@@ -250,6 +251,7 @@ Stored<void> check_unnamed_tables(const std::filesystem::path& directory, rocksd
     }
     for (const RocksDatabase::Table& table : (*named)->tables()) unnamed.erase(table.name);
     last_sequence = (*named)->last_sequence();
+    if (read_from > 0) TRY((*named)->read_rows(read_from));
   }
   if (!unnamed.empty()) TRY(check_tables(directory, unnamed, env, buffer_bytes));
   // The MANIFEST's number is at least that of the last write in a table that it names.

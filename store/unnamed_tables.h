@@ -24,10 +24,13 @@ namespace signalbox {
 // Checks that every table that the MANIFEST names is there in its size, that the write-ahead log,
 // whose first batch has the number `wal_sequence` (0: none is known), follows on the tables, and
 // that every record in the other tables of `directory` is in the log without them. Fails with
-// `damaged` if not, and names the file. Writes nothing and deletes nothing. Without unnamed tables
-// it costs an opening of the named ones, else a walk over the unnamed ones and a replay of the
-// write-ahead log. The database must be closed; `env` isn't owned, null for the default.
+// `damaged` if not, and names the file. Reads what the named tables have from the record
+// `read_from` on (0: nothing), with the same outcome. Writes nothing and deletes nothing. Without
+// unnamed tables it costs an opening of the named ones and that reading, else also a walk over the
+// unnamed ones and a replay of the write-ahead log. The database must be closed; `env` isn't owned,
+// null for the default.
 Stored<void> check_unnamed_tables(const std::filesystem::path& directory, rocksdb::Env* env,
-                                  std::size_t buffer_bytes, std::uint64_t wal_sequence);
+                                  std::size_t buffer_bytes, std::uint64_t wal_sequence,
+                                  Position read_from);
 
 }  // namespace signalbox

@@ -43,10 +43,12 @@ class Damage : public testing::Test {
     write_text(damaged_.path() / name, bytes);
 
     const std::string where = name.string() + " byte " + std::to_string(offset);
+    const auto before = files();
     const auto log = RocksEventLog::open(damaged_.path(), {.read_only = read_only});
     if (!log) {
       EXPECT_EQ(log.error().kind, StoreError::Kind::damaged) << where << log.error().message;
       EXPECT_FALSE(log.error().file.empty()) << where;
+      EXPECT_TRUE(files() == before) << where << " was changed before this: " << log.error().message;
       return Found::at_opening;
     }
     const auto records = all_records(**log);
@@ -56,6 +58,17 @@ class Damage : public testing::Test {
     }
     EXPECT_EQ(*records, records_) << where;
     return Found::harmless;
+  }
+
+  // Returns the names and contents of the damaged log's files.
+  [[nodiscard]] std::vector<std::pair<std::string, std::string>> files() const {
+    std::vector<std::pair<std::string, std::string>> found;
+    for (const char* kind : {".log", ".sst", "MANIFEST"}) {
+      for (const auto& file : database_files(damaged_.path(), kind)) {
+        found.emplace_back(file.filename().string(), content_of(file));
+      }
+    }
+    return found;
   }
 
   struct Counts {
@@ -100,15 +113,6 @@ TEST_F(Damage, AMissingAnchorIsRefusedBeforeAnythingIsWritten) {
   append_commits(*log, 3);
   copy_directory(living.path(), damaged_.path());
   std::filesystem::remove(damaged_ / "anchor");
-  const auto files = [this] {
-    std::vector<std::pair<std::string, std::string>> found;
-    for (const char* kind : {".log", ".sst", "MANIFEST"}) {
-      for (const auto& file : database_files(damaged_.path(), kind)) {
-        found.emplace_back(file.filename().string(), content_of(file));
-      }
-    }
-    return found;
-  };
   const auto before = files();
   const auto opened = RocksEventLog::open(damaged_.path(), {});
   ASSERT_FALSE(opened);
