@@ -30,6 +30,7 @@ from reference import references
 
 CLASSES = [*file_faults.CLASSES, *write_faults.CLASSES, *sweeps.CLASSES]
 WRONG_SHOWN_MAX = 20
+TRIED_BETWEEN_LINES = 1000
 
 
 class Campaign:
@@ -106,7 +107,7 @@ def run_class(campaign, name, deadline):
         result.planned = 1
     elif name in file_faults.CLASSES:
         names = file_faults.trials(name, campaign.references, options.seed)
-        result.planned, trials = len(names), iter(names)
+        result.planned, trials = len(names), iter(names[options.first:])
     else:
         trials = write_faults.Trials(name, options.seed)
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
@@ -127,6 +128,8 @@ def run_class(campaign, name, deadline):
                         trials.end(trial)
                     continue
                 result.add(trial, verdict, campaign.again)
+                if result.tried % TRIED_BETWEEN_LINES == 0:
+                    print(f"  {result.tried} tried", flush=True)
     if isinstance(trials, write_faults.Trials):
         result.planned = result.tried if trials.complete() else None
     return result
@@ -148,7 +151,7 @@ def parse():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=2, help="faults at a time (2)")
     parser.add_argument("--first", type=int, default=0,
-                        help="for kills, seeds and bits: the first one, to go on with")
+                        help="the first one, to go on with; not for writes_*")
     parser.add_argument("--only", help="this one fault of the class")
     parser.add_argument("--reference", type=pathlib.Path, help="directory of an earlier campaign's references")
     parser.add_argument("--self-test", action="store_true", help="only check that the oracle can fail")

@@ -1,7 +1,8 @@
 """The classes whose faults other programs make, by the ten thousand: kills, simulated nights, bits.
 
-Each runs in batches until its number is reached or the time is over.
+Each runs in batches, some at a time, until its number is reached or the time is over.
 """
+import concurrent.futures
 import os
 import re
 import subprocess
@@ -62,25 +63,55 @@ def bits(campaign, first, size):
     return good, text, counts, again
 
 
-def run(campaign, name, deadline, result):
-    """Adds to `result` what came of the class."""
-    number, size = CLASSES[name]
-    batch = {"kills": kills, "seeds": seeds, "bits": bits}[name]
-    first = campaign.options.first
-    while (number is None or first < number) and time.monotonic() < deadline:
-        this = size if number is None else min(size, number - first)
-        good, text, counts, again = batch(campaign, first, this)
-        number = counts.pop("of", number)
-        result.counts.update(counts)
+class Sweep:
+    """A class under way: what was tried, and where it goes on."""
+
+    def __init__(self, campaign, name, result):
+        self.campaign = campaign
+        self.batch = {"kills": kills, "seeds": seeds, "bits": bits}[name]
+        self.result = result
+        self.number, self.size = CLASSES[name]
+        self.first = campaign.options.first
+        self.under_way = {}
+
+    def begin(self, pool):
+        size = self.size if self.number is None else min(self.size, self.number - self.first)
+        self.under_way[pool.submit(self.batch, self.campaign, self.first, size)] = self.first
+        self.first += size
+
+    def end(self, done):
+        del self.under_way[done]
+        good, text, counts, again = done.result()
+        self.number = counts.pop("of", self.number)
+        self.result.counts.update(counts)
         if good and sum(counts.values()) == 0:
             good, text = False, f"nothing was tried: {text[-400:]}"
-        if not good:
-            if counts.get(WRONG, 0) == 0:
-                result.counts[WRONG] += 1
-            result.wrongs.append(again)
-            print(f"  wrong: {text[-2000:]}\n    again: {again}", flush=True)
-            if name == "bits" and not number:
+        if good:
+            return
+        if counts.get(WRONG, 0) == 0:
+            self.result.counts[WRONG] += 1
+        self.result.wrongs.append(again)
+        print(f"  wrong: {text[-2000:]}\n    again: {again}", flush=True)
+
+    def has_more(self):
+        """How many there are is known after the first batch."""
+        return not self.under_way if self.number is None else self.first < self.number
+
+
+def run(campaign, name, deadline, result):
+    """Adds to `result` what came of the class."""
+    sweep = Sweep(campaign, name, result)
+    with concurrent.futures.ThreadPoolExecutor(campaign.options.jobs) as pool:
+        while True:
+            while (sweep.has_more() and len(sweep.under_way) < campaign.options.jobs
+                   and time.monotonic() < deadline):
+                sweep.begin(pool)
+            if not sweep.under_way:
                 break
-        first += this
-    result.planned = number or 0
+            for done in concurrent.futures.wait(sweep.under_way, return_when="FIRST_COMPLETED").done:
+                sweep.end(done)
+            if sweep.number == 0:  # the batch that counts them failed
+                break
+            print(f"  {result.tried} tried, {sweep.first} begun", flush=True)
+    result.planned = sweep.number or 0
     return result
