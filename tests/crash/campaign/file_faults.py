@@ -83,7 +83,8 @@ def apply(trial, references, directory):
             stream.truncate(int(number))
     elif what == "bit":
         content = bytearray(file.read_bytes())
-        content[int(number) // 8] ^= 1 << int(number) % 8
+        bit = int(number) % (8 * len(content))  # a copy's machine_id may be shorter
+        content[bit // 8] ^= 1 << bit % 8
         file.write_bytes(content)
     else:
         raise ValueError(f"{trial}: no such fault")
