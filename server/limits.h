@@ -104,6 +104,9 @@ namespace signalbox::limits {
 // starting when it was killed shares the lock for moments, until it begins its program.
 inline constexpr std::int64_t data_lock_wait_ms_max = 1000;
 
+// Interval between two readings of all tables of the log, which find what isn't as written.
+inline constexpr std::int64_t log_check_interval_ms_max = 24LL * 60 * 60 * 1000;
+
 // The read models.
 // Interval between two readings of all their files, which find blocks that aren't as written.
 inline constexpr std::int64_t read_models_check_interval_ms_max = 60LL * 60 * 1000;

@@ -130,6 +130,7 @@ int Server::run() {
   engine_.set_committer(*committer_);
   jobs_ = station_jobs();
   projector_.start();
+  log_check_.start();
   // Before the leases: they don't count while nobody is answered.
   projector_.wait_for_rebuild(std::chrono::milliseconds(limits::read_models_start_wait_ms_max));
   const bool begun = cell_ != nullptr || begin_serving();

@@ -32,6 +32,7 @@
 #include "server/executors/process/process_executor.h"
 #include "server/executors/remote/modal_executor.h"
 #include "server/followers/event_lines.h"
+#include "server/followers/log_check.h"
 #include "server/followers/projector.h"
 #include "server/followers/run_root/run_root_place.h"
 #include "server/followers/run_root/run_root_writer.h"
@@ -322,6 +323,7 @@ class Server {
   FormerDecisions former_decisions_{former_decisions_parts()};
   WorldDigest digest_;
   Projector projector_;
+  LogCheck log_check_;
   Snapshotter snapshotter_;
   const std::shared_ptr<RunRootRule> run_root_rule_;
   RunRootWriter run_roots_;

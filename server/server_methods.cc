@@ -55,9 +55,10 @@ MethodParts Server::method_parts() {
                     config_.coderunner_mode};
   parts.default_pipeline = config_.default_pipeline;
   parts.access = access_parts(authentication_);
-  parts.status_parts = {status_of(snapshotter_),     status_of(run_roots_),
-                        status_of(settings_reload_), certificate_status(),
-                        artifact_store_status(),     cell_status()};
+  parts.status_parts = {status_of(log_check_), status_of(snapshotter_),
+                        status_of(run_roots_), status_of(settings_reload_),
+                        certificate_status(),  artifact_store_status(),
+                        cell_status()};
   if (retention_) parts.status_parts.push_back(status_of(*retention_));
   if (file_retention_) {
     parts.status_parts.push_back(status_of(*file_retention_));

@@ -69,6 +69,7 @@ Server::Server(Config& config, Recovered& recovered, RunIndex& index, spdlog::lo
       projector_(
           log_, index, [this](const StoreError& error) { fail_from_thread(error); }, log_outcome(),
           [this](const Rebuild& rebuild) { note_rebuild(rebuild); }),
+      log_check_(log_, [this](const std::string& text) { logger_.error("{}", text); }),
       snapshotter_(log_, snapshots_directory(config.data), config.snapshot_events,
                    recovered.snapshot_position,
                    [this](bool ok, const std::string& text) {
@@ -118,6 +119,7 @@ Server::Server(Config& config, Recovered& recovered, RunIndex& index, spdlog::lo
       metrics_(
           {engine_, log_, projector_, claims_, feed_, traces_, loops_,
            [this] { return retention_ && retention_->latest() && retention_->latest()->failed(); },
+           [this] { return log_check_.damage().has_value(); },
            [this] { return run_roots_.failure_count(); },
            [this] { return !settings_reload_.status().error.empty(); },
            [this]() -> std::int64_t { return tls_ ? tls_->certificate.not_after_ns : 0; },

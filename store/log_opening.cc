@@ -229,8 +229,8 @@ StoreError anchor_missing(const std::filesystem::path& data) {
 
 namespace {
 
-// Returns the error for a log that ends at `tail`, before its anchor, and what of its write-ahead log
-// can't be read.
+// Returns the error for a log that ends at `tail`, before its anchor, and what of its write-ahead
+// log can't be read.
 StoreError missing_in_tail(const std::filesystem::path& data, Position tail, const Anchor& anchor,
                            const TornTail& wal) {
   StoreError error = missing_after(data, tail, anchor.position, "the anchor");
@@ -243,13 +243,12 @@ StoreError missing_in_tail(const std::filesystem::path& data, Position tail, con
   return error;
 }
 
-// RocksDB doesn't read some torn tails. What is before them ends with the last complete batch, which
-// ends at `tail`, or with the tables; verify_log() decides if the batch doesn't say where it ends.
-// What a crash tore was never acknowledged. A damaged batch looks like it: cut off, it would be
-// gone for good.
+// RocksDB doesn't read some torn tails. What is before them ends with the last complete batch,
+// which ends at `tail`, or with the tables; verify_log() decides if the batch doesn't say where it
+// ends. What a crash tore was never acknowledged. A damaged batch looks like it: cut off, it would
+// be gone for good.
 Stored<void> check_torn_tail(const std::filesystem::path& data, const Anchor& anchor,
-                             std::optional<Position> tail, const TornTail& wal,
-                             rocksdb::Env* env) {
+                             std::optional<Position> tail, const TornTail& wal, rocksdb::Env* env) {
   if (!tail && !wal.last_batch.empty()) return {};
   const auto tables =
       TRY(RocksDatabase::open(log_directory(data), RocksDatabase::Mode::tables_only, env));

@@ -342,6 +342,16 @@ Stored<void> RocksDatabase::read_rows(Position from) const {
   return {};
 }
 
+std::map<std::filesystem::path, std::string> RocksDatabase::checksums() const {
+  std::vector<rocksdb::LiveFileMetaData> files;
+  database_->GetLiveFilesMetaData(&files);
+  std::map<std::filesystem::path, std::string> found;
+  for (rocksdb::LiveFileMetaData& file : files) {
+    found.emplace(directory_ / file.relative_filename, std::move(file.file_checksum));
+  }
+  return found;
+}
+
 Stored<void> RocksDatabase::verify_files() const {
   const rocksdb::Status status = database_->VerifyFileChecksums(rocksdb::ReadOptions());
   if (!status.ok()) return tl::unexpected(error(status));

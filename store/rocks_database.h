@@ -10,6 +10,7 @@
 #include <chrono>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -150,11 +151,14 @@ class RocksDatabase {
   // Returns RocksDB's sequence number of the last write; every record of a batch has its own.
   [[nodiscard]] std::uint64_t last_sequence() const { return database_->GetLatestSequenceNumber(); }
 
-  // Reads the entries from the one with the record `from` to the last, and all values but the hashes
-  // of dropped records. Fails with `damaged` if a block of theirs isn't as it was written.
+  // Reads the entries from the one with the record `from` to the last, and all values but the
+  // hashes of dropped records. Fails with `damaged` if a block of theirs isn't as it was written.
   [[nodiscard]] Stored<void> read_rows(Position from) const;
   // Reads every table file and compares it with the checksum recorded when it was written.
   [[nodiscard]] Stored<void> verify_files() const;
+  // Returns the checksums that were recorded of the table files when they were written, in the form
+  // of file_checksum(), by path.
+  [[nodiscard]] std::map<std::filesystem::path, std::string> checksums() const;
 
   [[nodiscard]] StoreError error(const rocksdb::Status& status) const {
     return store_error(status, directory_);

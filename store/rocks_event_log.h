@@ -161,6 +161,11 @@ class RocksEventLog final : public ReplicaLog {
   // the horizon. Any thread.
   [[nodiscard]] Stored<MerkleFrontier> verify(Position through) const;
 
+  // Compares every table file with the checksum that was recorded when it was written, and calls
+  // `go_on` after each MiB; ends if that returns false. The service goes on meanwhile: what it
+  // deletes is left out. Fails with `damaged`, and with `io` if a file can't be read. Any thread.
+  [[nodiscard]] Stored<void> check_files(const std::function<bool()>& go_on) const;
+
   // Writes the anchor exactly at the tail, closes the database and releases the lock. After it only
   // close() and the destructor may be called.
   Stored<void> close();

@@ -1,8 +1,5 @@
 #include "server/followers/snapshotter.h"
 
-#include <sys/resource.h>
-#include <unistd.h>
-
 #include <chrono>
 #include <utility>
 
@@ -10,12 +7,12 @@
 #include "projections/world_digest.h"
 #include "projections/world_snapshot.h"
 #include "server/engine/recovery.h"
+#include "server/platform/thread_priority.h"
 #include "store/durable_file.h"
 
 namespace signalbox {
 namespace {
 
-constexpr int lowest_priority = 19;
 constexpr std::chrono::seconds try_again_pause{5};
 
 }  // namespace
@@ -82,8 +79,7 @@ std::optional<std::string> Snapshotter::failure() const {
 }
 
 void Snapshotter::run() {
-  // On Linux setpriority() applies to one thread: on a busy machine commands go first.
-  setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), lowest_priority);
+  set_thread_niceness(lowest_niceness);
   MerkleFrontier frontier;
   for (;;) {
     {

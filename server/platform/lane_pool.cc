@@ -1,8 +1,5 @@
 #include "server/platform/lane_pool.h"
 
-#include <sys/resource.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -16,6 +13,7 @@
 
 #include "server/platform/call_bounds.h"
 #include "server/platform/mount_point.h"
+#include "server/platform/thread_priority.h"
 
 namespace signalbox {
 namespace {
@@ -208,10 +206,7 @@ bool is_refused_by_disk(State& state, LanePiece& piece) {
 
 template <class State>
 void run_lane_thread(const std::shared_ptr<State>& state) {
-  // On Linux setpriority() applies to one thread.
-  if (state->bounds.niceness != 0) {
-    setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), state->bounds.niceness);
-  }
+  if (state->bounds.niceness != 0) set_thread_niceness(state->bounds.niceness);
   std::unique_lock lock(state->mutex);
   while (!state->stopping) {
     // One that hung and came back may be one too many.

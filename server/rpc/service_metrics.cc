@@ -137,6 +137,8 @@ struct ServiceMetrics::Families {
             "Position after which the log in the cell's database begins, at the active server");
   Family<Gauge>& held_rows = gauge("signalbox_read_model_disk_failing",
                                    "1 while the disk doesn't take the read models' rows");
+  Family<Gauge>& log_damaged =
+      gauge("signalbox_log_damaged", "1 while a file of the log isn't as it was written");
   Family<Gauge>& run_root_failures =
       gauge("signalbox_run_root_failures", "Files of run roots that can't be written at present");
   Family<Gauge>& rebuilding = gauge("signalbox_projection_rebuilding",
@@ -248,6 +250,7 @@ void ServiceMetrics::Families::measure_process(const Sources& sources) {
   set(lag, static_cast<double>(durable - std::min(applied, durable)));
   set(full, sources.engine.storage_full() ? 1 : 0);
   set(held_rows, sources.projector.held() ? 1 : 0);
+  set(log_damaged, sources.log_damaged() ? 1 : 0);
   set(run_root_failures, static_cast<double>(sources.run_root_failures()));
   set(rebuilding, sources.projector.rebuilding() ? 1 : 0);
   rebuilds.Increment(static_cast<double>(sources.projector.rebuilds()) - rebuilds.Value());

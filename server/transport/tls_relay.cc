@@ -1,7 +1,5 @@
 #include "server/transport/tls_relay.h"
 
-#include <sys/resource.h>
-
 #include <array>
 #include <chrono>
 #include <csignal>
@@ -17,6 +15,7 @@
 #include <boost/asio/write.hpp>
 
 #include "server/limits.h"
+#include "server/platform/thread_priority.h"
 #include "store/file_descriptor.h"
 
 namespace signalbox {
@@ -148,8 +147,7 @@ void TlsThread::run() {
   sigset_t all;
   sigfillset(&all);
   pthread_sigmask(SIG_BLOCK, &all, nullptr);
-  // On Linux this sets the priority of the calling thread only.
-  (void)::setpriority(PRIO_PROCESS, 0, handshake_niceness);
+  set_thread_niceness(handshake_niceness);
   io_.run();
   ended_.set_value();
 }

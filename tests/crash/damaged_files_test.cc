@@ -135,6 +135,39 @@ TEST_F(DamagedFiles, ALogWhoseManifestWasCutIsRefusedAndNothingIsDeleted) {  // 
   EXPECT_GE(refused, 5);
 }
 
+// Its end looks like what a crash tears, and was acknowledged.
+TEST_F(DamagedFiles, ADamagedEndOfTheLogIsRefusedAndStaysAsItIs) {  // G2
+  fill();
+  const fs::path last = files(log(), ".log").back();
+  flip(last, fs::file_size(last) - 40);
+  const auto before = contents(log());
+  EXPECT_FALSE(server_.start());
+  EXPECT_EQ(server_.wait().exit_code, 78) << server_.log();
+  EXPECT_NE(server_.log().find(last.string() + " can't be read from byte"), std::string::npos)
+      << server_.log();
+  auto after = contents(log());
+  for (const char* message_file : {"LOG", "LOG.old", "LOCK"}) after.erase(message_file);
+  for (const auto& [name, content] : after) EXPECT_TRUE(before.at(name) == content) << name;
+}
+
+// A start doesn't read the whole log. The last bytes of a table are read by nobody.
+TEST_F(DamagedFiles, ATableOfTheLogThatNobodyReadIsToldWhileTheServiceGoesOn) {  // G2
+  fill();
+  const fs::path table = files(log(), ".sst").front();
+  flip(table, fs::file_size(table) - 16);
+  start();
+  EXPECT_TRUE(eventually([&] {
+    const std::string status = json::serialize(result_of(answer_to("server.status", {})));
+    return status.find(table.filename().string() + " isn't as it was written") != std::string::npos;
+  })) << server_.log();
+  const std::string inbox = json::serialize(result_of(answer_to("attention.list", {})));
+  EXPECT_NE(inbox.find("restore one that is whole"), std::string::npos) << inbox;
+  EXPECT_NE(server_.log().find(table.string() + " isn't as it was written"), std::string::npos);
+  ids_.insert(start_run({{"goal", "it goes on"}}));
+  expect_all_runs();
+  EXPECT_EQ(server_.stop().exit_code, 0) << server_.log();
+}
+
 TEST_F(DamagedFiles, ReadModelsWhoseManifestWasCutAreBuiltAgain) {  // G2 G3
   fill();
   const fs::path manifest = files(read_models(), "MANIFEST-").back();

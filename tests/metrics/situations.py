@@ -232,6 +232,8 @@ SITUATIONS = [
     Situation("the collector is away", {"signalbox_trace_lag_events": [300_000] * 20},
               {9: [], 11: ["SignalboxTracesLost a"]}),
 
+    Situation("a file of the log is damaged", {"signalbox_log_damaged": [0] * 5 + [1] * 10},
+              {4: [], 5: [], 7: ["SignalboxLogDamaged a"]}),
     Situation("a retention failed", {"signalbox_retention_failed": [1] * 10},
               {4: [], 6: ["SignalboxRetentionFailed a"]}),
     Situation("a retention of files failed", {"signalbox_file_retention_failed": [1] * 10},

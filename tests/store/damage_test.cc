@@ -48,8 +48,16 @@ class Damage : public testing::Test {
     if (!log) {
       EXPECT_EQ(log.error().kind, StoreError::Kind::damaged) << where << log.error().message;
       EXPECT_FALSE(log.error().file.empty()) << where;
-      EXPECT_TRUE(files() == before) << where << " was changed before this: " << log.error().message;
+      EXPECT_TRUE(files() == before)
+          << where << " was changed before this: " << log.error().message;
       return Found::at_opening;
+    }
+    // What nobody reads at the start is found by reading the files.
+    const auto checked = (*log)->check_files([] { return true; });
+    EXPECT_EQ(checked.has_value(), file.extension() != ".sst") << where;
+    if (!checked) {
+      EXPECT_EQ(checked.error().kind, StoreError::Kind::damaged) << checked.error().message;
+      EXPECT_EQ(checked.error().file, (damaged_.path() / name).string());
     }
     const auto records = all_records(**log);
     if (!records) {

@@ -119,8 +119,8 @@ TEST_F(UnnamedTables, AreNotDeletedWhereverTheManifestOfAKilledLogIsCut) {  // G
 TEST_F(UnnamedTables, AreNamedInTheRefusal) {  // G2
   std::size_t named = 0;
   make_log(/*killed=*/false);
-  // A log that ends with a compaction has no such table: what that merged is gone. Each opening adds
-  // a table, and only every fourth one is followed by a compaction.
+  // A log that ends with a compaction has no such table: what that merged is gone. Each opening
+  // adds a table, and only every fourth one is followed by a compaction.
   for (int openings = 0; openings < 8 && named == 0 && !HasFailure(); ++openings) {
     if (openings > 0) lengthen_log();
     const std::string bytes = content_of(good_ / ("log" / manifest()));

@@ -1,8 +1,5 @@
 #include "server/followers/traces/trace_exporter.h"
 
-#include <sys/resource.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <charconv>
 #include <random>
@@ -14,12 +11,12 @@
 #include "server/followers/traces/trace_limits.h"
 #include "server/platform/atomic_file.h"
 #include "server/platform/clock.h"
+#include "server/platform/thread_priority.h"
 #include "store/event_log.h"
 
 namespace signalbox {
 namespace {
 
-constexpr int lowest_trace_priority = 19;
 // Spans that end at about the same time go into one request.
 constexpr std::chrono::milliseconds gather_pause{500};
 constexpr std::chrono::seconds cursor_pause{1};
@@ -89,8 +86,7 @@ Position TraceExporter::first_position() {
 }
 
 void TraceExporter::run() {
-  // On Linux setpriority() applies to one thread: on a busy machine commands go first.
-  setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), lowest_trace_priority);
+  set_thread_niceness(lowest_niceness);
   Position after = first_position();
   through_ = after;
   while (!stopping()) {

@@ -34,6 +34,7 @@ class EventFeed;
 class FileRetention;
 class KnownPipeline;
 class LockQueue;
+class LogCheck;
 class LogTiles;
 class RocksEventLog;
 class RunnerOutputs;
@@ -79,6 +80,7 @@ AccessParts access_parts(const Authentication& authentication);
 using StatusPart = std::function<void(boost::json::object& status)>;
 // Sets `disk_failures` to an object, with that of the read models if there is one.
 void add_disk_sources(const Api& api, boost::json::object& status);
+StatusPart status_of(const LogCheck& log_check);
 StatusPart status_of(const Snapshotter& snapshotter);
 StatusPart status_of(const RunRootWriter& run_roots);
 StatusPart status_of(const RetentionLoop& retention);

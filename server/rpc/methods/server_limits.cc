@@ -52,6 +52,7 @@ void answer_limits(Api& api, Call& call) {
   SIGNALBOX_LIMIT(plan_steps_max);
   SIGNALBOX_LIMIT(explored_files_max);
   SIGNALBOX_LIMIT(data_lock_wait_ms_max);
+  SIGNALBOX_LIMIT(log_check_interval_ms_max);
   SIGNALBOX_LIMIT(read_models_check_interval_ms_max);
   SIGNALBOX_LIMIT(read_models_start_wait_ms_max);
   SIGNALBOX_LIMIT(lane_hang_ms_max);

@@ -1,4 +1,5 @@
 // What the followers and the retention of records add to the answer of `server.status`.
+#include "server/followers/log_check.h"
 #include "server/followers/projector.h"
 #include "server/followers/run_root/run_root_writer.h"
 #include "server/followers/snapshotter.h"
@@ -45,6 +46,13 @@ json::object retention_status(const RetentionLoop& retention) {
 void add_disk_sources(const Api& api, json::object& status) {
   json::object& failures = status["disk_failures"].emplace_object();
   if (const auto held = api.projector.held()) failures["read_models"] = *held;
+}
+
+StatusPart status_of(const LogCheck& log_check) {
+  return [&log_check](json::object& status) {
+    const auto damage = log_check.damage();
+    if (damage) status.at("disk_failures").as_object()["log"] = *damage;
+  };
 }
 
 StatusPart status_of(const Snapshotter& snapshotter) {

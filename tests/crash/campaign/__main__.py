@@ -5,8 +5,8 @@
     python3 tests/crash/campaign --build build --class manifests --only stopped/log/MANIFEST-000013:cut:152
     python3 tests/crash/campaign --build build --self-test
 
-Each fault ends in one of four: `refused rightly`, `rebuilt`, `unaffected`, or `wrong`, which oracle.py
-defines. Exits 1 if one is wrong, with a line for each that repeats it. The same seed tries the same
+Each fault ends in one of five: `refused rightly`, `told`, `rebuilt`, `unaffected`, or `wrong`, which
+oracle.py defines. Exits 1 if one is wrong, with a line for each that repeats it. The same seed tries the same
 faults in the same order. Before anything else the oracle has to flag the faults that self_test.py plants.
 """
 import argparse
@@ -25,7 +25,7 @@ import file_faults
 import self_test
 import sweeps
 import write_faults
-from oracle import REBUILT, REFUSED, UNAFFECTED, WRONG, wrong
+from oracle import REBUILT, REFUSED, TOLD, UNAFFECTED, WRONG, wrong
 from reference import references
 
 CLASSES = [*file_faults.CLASSES, *write_faults.CLASSES, *sweeps.CLASSES]
@@ -184,10 +184,10 @@ def main():
                 result = run_class(campaign, name, deadline)
             results.append(result)
         print()
-        print_row("class", "of", "tried", "refused", "rebuilt", "unaffected", "wrong")
+        print_row("class", "of", "tried", "refused", "told", "rebuilt", "unaffected", "wrong")
         for result in results:
             print_row(result.name, "?" if result.planned is None else result.planned, result.tried,
-                      *(result.counts[kind] for kind in (REFUSED, REBUILT, UNAFFECTED, WRONG)))
+                      *(result.counts[kind] for kind in (REFUSED, TOLD, REBUILT, UNAFFECTED, WRONG)))
         # A class of which nothing was tried proves nothing.
         return 1 if any(result.wrongs or result.tried == 0 for result in results) else 0
 

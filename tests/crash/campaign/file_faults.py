@@ -93,4 +93,5 @@ def apply(trial, references, directory):
 
 def run_trial(binary, trial, references, directory):
     data, reference, path = apply(trial, references, directory)
-    return judge_start(binary, data, reference, may_refuse=path.startswith(OF_THE_LOG))
+    return judge_start(binary, data, reference, may_refuse=path.startswith(OF_THE_LOG),
+                       damaged=path)

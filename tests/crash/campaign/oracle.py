@@ -2,17 +2,21 @@
 
 It refuses, with exit 74 or 78, and no byte of the directory has changed. Or it serves: then every
 acknowledged record is there as it was, the state after each of them has the same digest, `run.list`
-shows the same runs, and `replay --verify` passes. Anything else is wrong.
+shows the same runs, and `replay --verify` passes. Or it serves what it can read of a log with a
+damaged table, its status names the table, and `replay --verify` does. Anything else is wrong.
 """
 import dataclasses
 import hashlib
 import pathlib
 import re
+import time
 
 from service import NoAnswer, Refused, Service, all_events, all_runs, json_of
 from reference import digests_of
 
-REFUSED, REBUILT, UNAFFECTED, WRONG = "refused rightly", "rebuilt", "unaffected", "wrong"
+REFUSED, TOLD, REBUILT = "refused rightly", "told", "rebuilt"
+UNAFFECTED, WRONG = "unaffected", "wrong"
+TOLD_SECONDS = 60
 REFUSALS = ("exit 74", "exit 78")
 
 # Not what the directory holds: the process that opened it last, and RocksDB's own messages (LOG,
@@ -72,12 +76,30 @@ def lost_records(reference, events):
     return reference.tail, ""
 
 
-def judge_served(binary, data, reference, service):
+def is_told(service, damaged):
+    """Returns whether the server's status names this table of the log. It reads all of them after its
+    start; one that it has deleted is no longer of the log.
+    """
+    deadline = time.monotonic() + TOLD_SECONDS
+    while (service.data / damaged).exists() and time.monotonic() < deadline:
+        if any(pathlib.Path(damaged).name in text for text in service.call("server.status")["disk_failures"]):
+            return True
+        time.sleep(0.01)
+    return False
+
+
+def judge_served(binary, data, reference, service, damaged):
     """Judges a server that answers, and what it leaves when it is stopped."""
+    is_table = damaged.startswith("log/") and damaged.endswith(".sst")
     try:
+        told = is_table and is_told(service, damaged)
         compared, lost = lost_records(reference, all_events(service))
         runs = all_runs(service)
-    except (NoAnswer, Refused) as error:
+    except Refused as error:
+        if told and error.code == "STORAGE_DAMAGED":
+            return Verdict(TOLD)
+        return wrong(f"a query fails: {error}: {service.log()[-400:]}")
+    except NoAnswer as error:
         return wrong(f"a query fails: {error}: {service.log()[-400:]}")
     if lost:
         return wrong(lost)
@@ -86,7 +108,9 @@ def judge_served(binary, data, reference, service):
     end = service.stop()
     if end != "exit 0":
         return wrong(f"stopped with {end}: {service.log()[-400:]}")
-    return judge_log(binary, data, reference, compared)
+    verdict = judge_log(binary, data, reference, compared)
+    named = "STORAGE_DAMAGED" in verdict.why and damaged in verdict.why
+    return Verdict(TOLD) if told and verdict.kind == WRONG and named else verdict
 
 
 def judge_log(binary, data, reference, compared):
@@ -108,14 +132,14 @@ def judge_log(binary, data, reference, compared):
     return Verdict(UNAFFECTED)
 
 
-def judge_start(binary, data, reference, may_refuse):
-    """Starts a server on a damaged directory and judges it. Damage of what can be computed again is
-    no reason to refuse: then `may_refuse` is false.
+def judge_start(binary, data, reference, may_refuse, damaged=""):
+    """Starts a server on a directory and judges it; `damaged` is the file that isn't as it was. Damage
+    of what can be computed again is no reason to refuse: then `may_refuse` is false.
     """
     before = fingerprint(data)
     with Service(binary, data) as service:
         if service.wait_until_ready():
-            return judge_served(binary, data, reference, service)
+            return judge_served(binary, data, reference, service, damaged)
         end = service.ended() or "it doesn't answer"
         message = service.log()[-400:]
     if end not in REFUSALS:
