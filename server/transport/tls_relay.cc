@@ -1,5 +1,7 @@
 #include "server/transport/tls_relay.h"
 
+#include <sys/resource.h>
+
 #include <array>
 #include <chrono>
 #include <csignal>
@@ -15,7 +17,6 @@
 #include <boost/asio/write.hpp>
 
 #include "server/limits.h"
-#include "server/platform/thread_priority.h"
 #include "store/file_descriptor.h"
 
 namespace signalbox {
@@ -147,7 +148,8 @@ void TlsThread::run() {
   sigset_t all;
   sigfillset(&all);
   pthread_sigmask(SIG_BLOCK, &all, nullptr);
-  set_thread_niceness(handshake_niceness);
+  // On Linux this sets the priority of the calling thread only.
+  (void)::setpriority(PRIO_PROCESS, 0, handshake_niceness);
   io_.run();
   ended_.set_value();
 }
