@@ -119,7 +119,7 @@ Server::Server(Config& config, Recovered& recovered, RunIndex& index, spdlog::lo
       metrics_(
           {engine_, log_, projector_, claims_, feed_, traces_, loops_,
            [this] { return retention_ && retention_->latest() && retention_->latest()->failed(); },
-           [this] { return log_check_.damage().has_value(); },
+           [this] { return log_check_.trouble().has_value(); },
            [this] { return run_roots_.failure_count(); },
            [this] { return !settings_reload_.status().error.empty(); },
            [this]() -> std::int64_t { return tls_ ? tls_->certificate.not_after_ns : 0; },

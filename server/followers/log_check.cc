@@ -12,6 +12,8 @@ namespace {
 // After each part of a file (RocksEventLog::check_files()), so that commits have the disk: at most
 // 100 MiB are read in a second.
 constexpr std::chrono::milliseconds part_pause{10};
+// A file that couldn't be read may be readable again soon.
+constexpr std::chrono::minutes again_pause{5};
 
 }  // namespace
 
@@ -31,9 +33,9 @@ void LogCheck::start() {
   thread_ = std::thread([this] { run(); });
 }
 
-std::optional<std::string> LogCheck::damage() const {
+std::optional<std::string> LogCheck::trouble() const {
   const std::lock_guard lock(mutex_);
-  return damage_;
+  return trouble_;
 }
 
 bool LogCheck::pause(std::chrono::milliseconds time) {
@@ -44,22 +46,30 @@ bool LogCheck::pause(std::chrono::milliseconds time) {
 
 void LogCheck::run() {
   set_thread_niceness(lowest_niceness);
+  std::chrono::milliseconds interval{};
   do {
     const auto checked = log_.check_files([this] { return pause(part_pause); });
-    std::optional<std::string> damage;
-    // What can't be read at the moment is no damage: the next check tries again.
-    if (!checked && checked.error().kind == StoreError::Kind::damaged) {
-      damage = checked.error().message +
-               "; keep a copy of the data directory, and restore one that is whole";
+    interval = std::chrono::milliseconds(limits::log_check_interval_ms_max);
+    if (checked) {
+      set_trouble(std::nullopt);
+    } else if (checked.error().kind == StoreError::Kind::damaged) {
+      set_trouble(checked.error().message +
+                  "; keep a copy of the data directory, and restore one that is whole");
+    } else {
+      set_trouble(checked.error().message + "; it is tried again, but look at the disk");
+      interval = again_pause;
     }
-    bool is_new = false;
-    {
-      const std::lock_guard lock(mutex_);
-      is_new = damage && damage != damage_;
-      damage_ = damage;
-    }
-    if (is_new) note_(*damage);
-  } while (pause(std::chrono::milliseconds(limits::log_check_interval_ms_max)));
+  } while (pause(interval));
+}
+
+void LogCheck::set_trouble(const std::optional<std::string>& trouble) {
+  bool is_new = false;
+  {
+    const std::lock_guard lock(mutex_);
+    is_new = trouble && trouble != trouble_;
+    trouble_ = trouble;
+  }
+  if (is_new) note_(*trouble);
 }
 
 }  // namespace signalbox

@@ -4,6 +4,7 @@
 // all that can be read.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <functional>
 #include <mutex>
@@ -17,20 +18,21 @@ namespace signalbox {
 
 class LogCheck {
  public:
-  // `log` outlives it. `note` is called on its thread with damage that the check before didn't
-  // find.
+  // `log` outlives it. `note` is called on its thread with trouble that the check before didn't
+  // have.
   LogCheck(const RocksEventLog& log, std::function<void(const std::string& text)> note);
   ~LogCheck();
 
   // Starts the thread; the destructor ends it.
   void start();
 
-  // Returns the damage that the latest check found, and what to do, for a person; nullopt for none.
-  // Any thread.
-  [[nodiscard]] std::optional<std::string> damage() const;
+  // Returns which file the latest check found damaged, or couldn't read, and what to do, for a
+  // person; nullopt for none. Any thread.
+  [[nodiscard]] std::optional<std::string> trouble() const;
 
  private:
   void run();
+  void set_trouble(const std::optional<std::string>& trouble);
   // Returns false if the thread is to stop.
   bool pause(std::chrono::milliseconds time);
 
@@ -38,7 +40,7 @@ class LogCheck {
   const std::function<void(const std::string& text)> note_;
   mutable std::mutex mutex_;  // guards what follows
   std::condition_variable changed_;
-  std::optional<std::string> damage_;
+  std::optional<std::string> trouble_;
   bool stopping_ = false;
   std::thread thread_;
 };

@@ -138,7 +138,7 @@ struct ServiceMetrics::Families {
   Family<Gauge>& held_rows = gauge("signalbox_read_model_disk_failing",
                                    "1 while the disk doesn't take the read models' rows");
   Family<Gauge>& log_damaged =
-      gauge("signalbox_log_damaged", "1 while a file of the log isn't as it was written");
+      gauge("signalbox_log_damaged", "1 while a file of the log is damaged or can't be read");
   Family<Gauge>& run_root_failures =
       gauge("signalbox_run_root_failures", "Files of run roots that can't be written at present");
   Family<Gauge>& rebuilding = gauge("signalbox_projection_rebuilding",

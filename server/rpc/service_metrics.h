@@ -38,7 +38,7 @@ class ServiceMetrics {
     const TraceExporter& traces;
     const ServiceLoops& loops;
     std::function<bool()> retention_failed;  // whether the latest retention failed
-    std::function<bool()> log_damaged;       // whether the latest check of its files found damage
+    std::function<bool()> log_damaged;       // whether the latest check of its files had trouble
     std::function<std::size_t()> run_root_failures;
     std::function<bool()> reload_refused;  // whether the latest reload of the settings was refused
     std::function<std::int64_t()> certificate_not_after_ns;  // 0: there is no TLS

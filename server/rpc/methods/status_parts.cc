@@ -50,8 +50,8 @@ void add_disk_sources(const Api& api, json::object& status) {
 
 StatusPart status_of(const LogCheck& log_check) {
   return [&log_check](json::object& status) {
-    const auto damage = log_check.damage();
-    if (damage) status.at("disk_failures").as_object()["log"] = *damage;
+    const auto trouble = log_check.trouble();
+    if (trouble) status.at("disk_failures").as_object()["log"] = *trouble;
   };
 }
 
