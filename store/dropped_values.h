@@ -26,9 +26,10 @@ inline constexpr std::string_view latest_redaction_key = "latest_redaction";
 // There while no HistoryDropped records the base (ReplicaLog): nothing but due drops do.
 inline constexpr std::string_view unrecorded_base_key = "unrecorded_base";
 inline constexpr std::string_view base_prefix = "base/";  // then base_key, index: u64, big endian
-// RocksDB handles values of this size well.
+inline constexpr std::string_view base_end = "base0";     // behind every key of a part of a base
 inline constexpr std::string_view group_prefix = "leaves/";  // then its number: u64, big endian
 inline constexpr std::string_view group_end = "leaves0";     // behind every key of a group
+// RocksDB handles values of this size well.
 inline constexpr std::size_t base_chunk_bytes = 1024 * 1024;
 
 // Return the keys of a base's parts, and the key of a group of hashes.

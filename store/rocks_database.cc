@@ -332,8 +332,11 @@ Stored<void> RocksDatabase::read_rows(Position from) const {
   const std::unique_ptr<rocksdb::Iterator> value(database_->NewIterator(options, head_));
   value->SeekToFirst();
   while (value->Valid()) {
-    if (value->key().ToStringView().starts_with(group_prefix)) {
+    const std::string_view key = value->key().ToStringView();
+    if (key.starts_with(group_prefix)) {
       value->Seek(rocksdb::Slice(group_end));
+    } else if (from > 1 && key.starts_with(base_prefix)) {
+      value->Seek(rocksdb::Slice(base_end));
     } else {
       value->Next();
     }

@@ -151,8 +151,9 @@ class RocksDatabase {
   // Returns RocksDB's sequence number of the last write; every record of a batch has its own.
   [[nodiscard]] std::uint64_t last_sequence() const { return database_->GetLatestSequenceNumber(); }
 
-  // Reads the entries from the one with the record `from` to the last, and all values but the
-  // hashes of dropped records. Fails with `damaged` if a block of theirs isn't as it was written.
+  // Reads the entries from the one with the record `from` to the last, and the values, but not the
+  // hashes of dropped records, nor their base if records before `from` aren't needed. Fails with
+  // `damaged` if a block of theirs isn't as it was written.
   [[nodiscard]] Stored<void> read_rows(Position from) const;
   // Reads every table file and compares it with the checksum recorded when it was written.
   [[nodiscard]] Stored<void> verify_files() const;
