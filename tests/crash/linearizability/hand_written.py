@@ -97,6 +97,9 @@ GOOD = {
     "held by whom was granted meanwhile": [acquire("a", 0, 10, 5), held("b", 1, 9, "a", 5)],
     "a lease ends": [acquire("a", 0, 1, 5, lease_ms=10), acquire("b", 11, 12, 9),
                      refresh("a", 13, 14, 5, not_owned("b", 9))],
+    "a longer lease stays when a shorter one is asked for": [
+        acquire("a", 0, 1, 5, lease_ms=100), acquire("a", 2, 3, 5, lease_ms=10, extended=True),
+        held("b", 60, 61, "a", 5), acquire("b", 104, 105, 9)],
     "a lease may not have ended yet": [acquire("a", 0, 5, 5, lease_ms=10), held("b", 12, 14, "a", 5)],
     "an open call takes effect later": [acquire("a", 0, None, None), held("b", 2, 3, "a", 5),
                                         refresh("a", 4, 5, 5, ok())],
@@ -159,6 +162,9 @@ GOOD = {
 BAD = {
     "two holders": [acquire("a", 0, 1, 5), acquire("b", 2, 3, 9)],
     "a lease that ends too early": [acquire("a", 0, 1, 5, lease_ms=100), acquire("b", 50, 51, 9)],
+    "a lease made shorter by another request of its owner": [
+        acquire("a", 0, 1, 5, lease_ms=100), acquire("a", 2, 3, 5, lease_ms=10, extended=True),
+        acquire("b", 60, 61, 9)],
     "a lease that never ends": [acquire("a", 0, 1, 5, lease_ms=10), held("b", 9000, 9001, "a", 5)],
     "a token that isn't higher": [acquire("a", 0, 1, 5), release("a", 2, 3, 5), acquire("b", 4, 5, 4)],
     "a release that is lost": [acquire("a", 0, 1, 5), release("a", 2, 3, 5), held("b", 4, 5, "a", 5)],
