@@ -23,7 +23,8 @@ constexpr std::size_t part_bytes = 1024 * 1024;
 // Returns the file's checksum as RocksDB records it; "" once `go_on` returns false.
 Stored<std::string> file_checksum(const std::filesystem::path& file,
                                   const std::function<bool()>& go_on) {
-  const FileDescriptor opened(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  // A FIFO in its place holds up nobody.
+  const FileDescriptor opened(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   if (!opened) return tl::unexpected(system_error("open", file));
   const auto generator =
       rocksdb::GetFileChecksumGenCrc32cFactory()->CreateFileChecksumGenerator({});

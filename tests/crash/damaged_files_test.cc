@@ -145,9 +145,7 @@ TEST_F(DamagedFiles, ADamagedEndOfTheLogIsRefusedAndStaysAsItIs) {  // G2
   EXPECT_EQ(server_.wait().exit_code, 78) << server_.log();
   EXPECT_NE(server_.log().find(last.string() + " can't be read from byte"), std::string::npos)
       << server_.log();
-  auto after = contents(log());
-  for (const char* message_file : {"LOG", "LOG.old", "LOCK"}) after.erase(message_file);
-  for (const auto& [name, content] : after) EXPECT_TRUE(before.at(name) == content) << name;
+  EXPECT_TRUE(contents(log()) == before);
 }
 
 // A start doesn't read the whole log. The last bytes of a table are read by nobody.
