@@ -1,5 +1,6 @@
 #include "tests/simulation/board_audit.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <boost/describe/enum_to_string.hpp>
@@ -125,11 +126,15 @@ void BoardAudit::finish_commit(Position position) {
   }
 }
 
+std::int64_t BoardAudit::waiting_cards() const {
+  return std::ranges::count_if(cards_, [](const auto& each) { return !each.second.has_ended(); });
+}
+
 void BoardAudit::finished() const {
   for (const auto& [id, card] : cards_) {
-    environment_.expect(card.column == CardStatus::merged || card.column == CardStatus::failed,
-                        "card " + to_string(id) + " never came to an end: it is " +
-                            boost::describe::enum_to_string(card.column, "?"));
+    environment_.expect(card.has_ended(), "card " + to_string(id) +
+                                              " never came to an end: it is " +
+                                              boost::describe::enum_to_string(card.column, "?"));
   }
   for (const auto& [id, card_id] : card_of_run_) {
     // A1, A9: a person looks into it before it goes, or its card goes on in it.

@@ -37,6 +37,8 @@ class BoardAudit {
 
   // Returns true while the register has the run as open.
   [[nodiscard]] bool is_open(const RunId& run_id) const { return open_runs_.contains(run_id); }
+  // Returns how many cards are neither merged nor failed.
+  [[nodiscard]] std::int64_t waiting_cards() const;
   // Checks, once all is at rest, that each card is merged or failed and each worktree is accounted
   // for.
   void finished() const;
@@ -62,6 +64,9 @@ class BoardAudit {
 
     [[nodiscard]] bool in_work() const {
       return column == CardStatus::running || column == CardStatus::verifying;
+    }
+    [[nodiscard]] bool has_ended() const {
+      return column == CardStatus::merged || column == CardStatus::failed;
     }
     // Its merges were deferred so often that there is time between them.
     [[nodiscard]] bool merges_slowly() const { return merges >= limits::card_merges_max; }

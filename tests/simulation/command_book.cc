@@ -13,12 +13,20 @@
 namespace signalbox::simulation {
 namespace {
 
-// The later lines of a text may be another one: what failed before is named first, and then told.
+// A text may have become another one from its begin on, or after the code that it begins with, or
+// from one of its later lines on: what failed before is named first, and then told.
 bool same_text_but_for_redactions(std::string_view one, std::string_view other) {
   if (one == other || is_blank(one) || is_blank(other)) return true;
-  const std::size_t end = one.find('\n');
-  return end != std::string_view::npos && one.substr(0, end + 1) == other.substr(0, end + 1) &&
-         same_text_but_for_redactions(one.substr(end + 1), other.substr(end + 1));
+  const auto common_end = std::ranges::mismatch(one, other).in1 - one.begin();
+  const std::string_view common = one.substr(0, static_cast<std::size_t>(common_end));
+  for (const std::string_view separator : {"\n", ": "}) {
+    for (auto at = common.find(separator); at != std::string_view::npos;
+         at = common.find(separator, at + 1)) {
+      const std::size_t begin = at + separator.size();
+      if (is_blank(one.substr(begin)) || is_blank(other.substr(begin))) return true;
+    }
+  }
+  return false;
 }
 
 // Returns whether the answers are the same but for texts that were redacted between them.

@@ -13,6 +13,8 @@ constexpr std::int64_t relived_ns = 60 * ns_per_s;
 // `notice_ns_max` to notice them.
 constexpr std::int64_t late_ns_max = 5 * ns_per_s;
 constexpr std::int64_t notice_ns_max = 10 * ns_per_s;
+// The clock may be set back between a loop's look at it and the record of what it found.
+constexpr std::int64_t recording_ns_max = ns_per_s;
 // A tick begins once the policies are read, and all work on repositories waits in one queue.
 constexpr std::int64_t late_tick_ns_max = 120 * ns_per_s;
 
@@ -29,6 +31,8 @@ DueAudit::DueAudit(Environment& environment, const BoardRhythm& rhythm)
 void DueAudit::follow_wall_clock() {
   const std::int64_t now_ns = environment_.schedule.wall_ns();
   if (now_ns < wall_ns_) {
+    set_back_from_ns_ = wall_ns_;
+    set_back_at_ns_ = environment_.schedule.monotonic_ns();
     for (auto& [name, loop] : loops_) loop.lowest_wall_ns = std::min(loop.lowest_wall_ns, now_ns);
   }
   wall_ns_ = now_ns;
@@ -65,10 +69,19 @@ void DueAudit::missed(const Record& record, Loop& loop, const TickMissed& missed
   }
   // A loop that was kept from running ticks for the latest due time; only those before are missed.
   const bool was_late = missed.reason == "late" || missed.reason == "asleep";
-  if (was_late && missed.last_due_ns + loop.interval_ns > record.recorded_at_ns) {
+  const std::int64_t seen_ns = was_just_set_back()
+                                   ? std::max(record.recorded_at_ns, set_back_from_ns_)
+                                   : record.recorded_at_ns;
+  if (was_late && missed.last_due_ns + loop.interval_ns > seen_ns) {
     report_contradiction(environment_, record, "the latest one could begin at once");
   }
   due(record, loop, missed.first_due_ns, missed.last_due_ns);
+}
+
+// Returns whether the wall clock was set back while the newest records were being decided or
+// written.
+bool DueAudit::was_just_set_back() const {
+  return environment_.schedule.monotonic_ns() - set_back_at_ns_ <= recording_ns_max;
 }
 
 void DueAudit::due(const Record& record, Loop& loop, std::int64_t first_ns, std::int64_t last_ns) {
@@ -86,7 +99,7 @@ void DueAudit::due(const Record& record, Loop& loop, std::int64_t first_ns, std:
   loop.due_ns = last_ns;
   // Where the clock was set back between the decision and its being durable, the times since then
   // count as well.
-  const bool is_set_back = record.recorded_at_ns > wall_ns_;
+  const bool is_set_back = record.recorded_at_ns > wall_ns_ || was_just_set_back();
   loop.lowest_wall_ns = is_set_back ? std::min(loop.lowest_wall_ns, wall_ns_) : wall_ns_;
 }
 

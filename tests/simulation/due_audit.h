@@ -48,11 +48,14 @@ class DueAudit {
 
   void due(const Record& record, Loop& loop, std::int64_t first_ns, std::int64_t last_ns);
   void missed(const Record& record, Loop& loop, const TickMissed& missed);
+  [[nodiscard]] bool was_just_set_back() const;
 
   Environment& environment_;
   std::map<std::string, Loop> loops_;
   std::int64_t disturbed_until_ns_ = 0;
   std::int64_t wall_ns_ = 0;
+  std::int64_t set_back_from_ns_ = 0;  // what the wall clock showed when it was last set back
+  std::int64_t set_back_at_ns_ = 0;    // monotonic
 };
 
 }  // namespace signalbox::simulation
