@@ -1,9 +1,13 @@
 // The real server on damaged files: a log whose files don't fit together is refused as it is, and
 // read models are computed from the log again while the service goes on.
 #include <gtest/gtest.h>
+#include <sys/inotify.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
+#include <iterator>
 #include <map>
 #include <set>
 #include <string>
@@ -164,6 +168,39 @@ TEST_F(DamagedFiles, ATableOfTheLogThatNobodyReadIsToldWhileTheServiceGoesOn) { 
   ids_.insert(start_run({{"goal", "it goes on"}}));
   expect_all_runs();
   EXPECT_EQ(server_.stop().exit_code, 0) << server_.log();
+}
+
+// RocksDB writes its options down for who looks, so it doesn't matter how long such a file is.
+TEST_F(DamagedFiles, NoFileOfOptionsIsEverOpened) {  // G2
+  fill();
+  const int watch = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+  ASSERT_GE(watch, 0);
+  const auto was_any_opened = [watch] {
+    alignas(inotify_event) std::array<char, 65536> events;
+    const ssize_t bytes = read(watch, events.data(), events.size());
+    for (ssize_t at = 0; at < bytes;) {
+      const auto& event = *reinterpret_cast<const inotify_event*>(events.data() + at);
+      if ((event.mask & IN_OPEN) != 0) return true;
+      at += static_cast<ssize_t>(sizeof(event) + event.len);
+    }
+    return false;
+  };
+  auto options = files(log(), "OPTIONS-");
+  std::ranges::copy(files(read_models(), "OPTIONS-"), std::back_inserter(options));
+  ASSERT_GE(options.size(), 2U);
+  for (const fs::path& file : options) {
+    ASSERT_GE(inotify_add_watch(watch, file.c_str(), IN_OPEN), 0) << file;
+  }
+  EXPECT_FALSE(content_of(options.front()).empty());
+  EXPECT_TRUE(was_any_opened()) << "the watch sees who opens a file";
+  start();
+  expect_all_runs();
+  EXPECT_EQ(server_.stop().exit_code, 0) << server_.log();
+  const auto verified =
+      run_program({SIGNALBOX_BINARY, "replay", "--verify", "--data", server_.data().string()});
+  EXPECT_EQ(verified.end.exit_code, 0) << verified.text;
+  EXPECT_FALSE(was_any_opened());
+  close(watch);
 }
 
 TEST_F(DamagedFiles, ReadModelsWhoseManifestWasCutAreBuiltAgain) {  // G2 G3
