@@ -5,7 +5,15 @@
 
 #include <boost/describe/enum_to_string.hpp>
 
+#include "domain/nanoseconds.h"
+
 namespace signalbox::simulation {
+namespace {
+
+// A project's cards are merged one a minute, and merges are deferred.
+constexpr std::int64_t card_rest_ns_max = 3 * 60 * ns_per_s;
+
+}  // namespace
 
 void BoardAudit::read(const Commit& commit) {
   about_to_start_.reset();
@@ -126,8 +134,9 @@ void BoardAudit::finish_commit(Position position) {
   }
 }
 
-std::int64_t BoardAudit::waiting_cards() const {
-  return std::ranges::count_if(cards_, [](const auto& each) { return !each.second.has_ended(); });
+std::int64_t BoardAudit::rest_ns_max() const {
+  return card_rest_ns_max *
+         std::ranges::count_if(cards_, [](const auto& each) { return !each.second.has_ended(); });
 }
 
 void BoardAudit::finished() const {

@@ -37,8 +37,8 @@ class BoardAudit {
 
   // Returns true while the register has the run as open.
   [[nodiscard]] bool is_open(const RunId& run_id) const { return open_runs_.contains(run_id); }
-  // Returns how many cards are neither merged nor failed.
-  [[nodiscard]] std::int64_t waiting_cards() const;
+  // Returns how long the cards that aren't at their end take for that, at most, without faults.
+  [[nodiscard]] std::int64_t rest_ns_max() const;
   // Checks, once all is at rest, that each card is merged or failed and each worktree is accounted
   // for.
   void finished() const;

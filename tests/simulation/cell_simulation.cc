@@ -18,8 +18,6 @@
 namespace signalbox::simulation {
 namespace {
 
-// Everything must come to rest within this time once faults stop (simulation.cc).
-constexpr std::int64_t cell_rest_ns_max = 20 * 60 * ns_per_s;
 // Within this time a cell that nothing ails has a server that takes commands.
 constexpr std::int64_t takeover_ns_max = 30 * ns_per_s;
 constexpr std::int64_t long_stall_ns = 2'001 * ns_per_ms;
@@ -294,7 +292,8 @@ class CellSimulation {
     excuse();
     const std::int64_t calm_ns = now_ns();
     bool is_led = false;
-    while (!environment_.violation && now_ns() < calm_ns + cell_rest_ns_max) {
+    const std::int64_t end_ns = calm_ns + oracle_.rest_ns_max();
+    while (!environment_.violation && now_ns() < end_ns) {
       step();
       is_led = is_led || is_able();
       environment_.expect(is_led || now_ns() < calm_ns + takeover_ns_max,

@@ -4,6 +4,8 @@
 
 #include <boost/json/parse.hpp>
 
+#include "domain/nanoseconds.h"
+
 namespace signalbox::simulation {
 namespace {
 
@@ -29,6 +31,9 @@ bool is_past(const json::object& answer) {
   const json::value* details = data == nullptr ? nullptr : data->as_object().if_contains("details");
   return details != nullptr && details->as_object().contains("as_of");
 }
+
+// Covers the longest timeouts and retries, and a clock that was set back.
+constexpr std::int64_t usual_rest_ns_max = 20 * 60 * ns_per_s;
 
 }  // namespace
 
@@ -192,6 +197,8 @@ void Oracle::delivered(const std::string& line) {
   environment_.expect(position_in(event) <= audit_.tail(),
                       "a subscriber is told what isn't durable: " + line);
 }
+
+std::int64_t Oracle::rest_ns_max() const { return usual_rest_ns_max + board_.rest_ns_max(); }
 
 void Oracle::finished() {
   check_jobs();

@@ -91,6 +91,8 @@ class Oracle final : public Witness {
   void listed(const std::string& id, const std::string& method, const boost::json::object& result) {
     answers_.listed(id, method, result);
   }
+  // Returns how long everything may take to come to rest once faults stop.
+  [[nodiscard]] std::int64_t rest_ns_max() const;
   // Checks the final state, once everything has come to rest.
   void finished();
 

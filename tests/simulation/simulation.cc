@@ -32,12 +32,6 @@ namespace signalbox::simulation {
 namespace {
 
 constexpr std::uint64_t steps_between_digests = 150;
-// Everything must come to rest within this time once faults stop. It covers the longest timeouts
-// and retries, and a clock that was set back.
-constexpr std::int64_t rest_ns_max = 20 * 60 * ns_per_s;
-// For each card that waits then: a project's cards are merged one a minute, and merges are
-// deferred.
-constexpr std::int64_t rest_of_card_ns_max = 3 * 60 * ns_per_s;
 // Time in which those who only read get what is left, once nothing happens any more.
 constexpr std::int64_t followers_ns_max = 60 * ns_per_s;
 // Time between two stalls: with less, clients would run out of patience.
@@ -257,8 +251,7 @@ class Simulation {
     environment_.schedule.set_wall_right();
     disturb(environment_.schedule.monotonic_ns());
     oracle_.clock().excused();
-    const std::int64_t end_ns = environment_.schedule.monotonic_ns() + rest_ns_max +
-                                oracle_.board().waiting_cards() * rest_of_card_ns_max;
+    const std::int64_t end_ns = environment_.schedule.monotonic_ns() + oracle_.rest_ns_max();
     while (!environment_.violation && environment_.schedule.monotonic_ns() < end_ns) {
       step();
       if (at_rest()) break;
