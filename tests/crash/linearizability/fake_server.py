@@ -97,10 +97,12 @@ class FakeServer:
         if held and not extends and not self.breaks("double grant"):
             return self.refusal("LOCK_HELD", owner=held["owner"], token=held["token"])
         token = held["token"] if extends else self.next_token()
+        lease_ms = params["lease_ms"]
         if extends:
             self.next_token()
-        self.locks[key] = {"owner": params["owner"], "token": token, "lease_ms": params["lease_ms"],
-                           "ends": time.monotonic() + params["lease_ms"] / 1000}
+            lease_ms = max(lease_ms, held["lease_ms"])
+        self.locks[key] = {"owner": params["owner"], "token": token, "lease_ms": lease_ms,
+                           "ends": time.monotonic() + lease_ms / 1000}
         return {"result": {"owner": params["owner"], "token": token, "extended": bool(extends)}}
 
     def not_owned(self, held):
