@@ -243,13 +243,15 @@ StoreError missing_in_tail(const std::filesystem::path& data, Position tail, con
   return error;
 }
 
-// RocksDB doesn't read some torn tails. What is before them ends with the last complete batch,
-// which ends at `tail`, or with the tables; verify_log() decides if the batch doesn't say where it
-// ends. What a crash tore was never acknowledged. A damaged batch looks like it: cut off, it would
-// be gone for good.
+// RocksDB doesn't read some torn tails. What is before them ends where the last complete batch with
+// records does, or with the tables. What a crash tore was never acknowledged. A damaged batch looks
+// like it: cut off, it would be gone for good.
 Stored<void> check_torn_tail(const std::filesystem::path& data, const Anchor& anchor,
-                             std::optional<Position> tail, const TornTail& wal, rocksdb::Env* env) {
-  if (!tail && !wal.last_batch.empty()) return {};
+                             const TornTail& wal, rocksdb::Env* env) {
+  std::optional<Position> tail;
+  TRY(for_each_batch(log_directory(data), [&tail](const std::string& batch) {
+    if (const auto after = tail_after(batch)) tail = after;
+  }));
   const auto tables =
       TRY(RocksDatabase::open(log_directory(data), RocksDatabase::Mode::tables_only, env));
   const auto head = TRY(tables->head());
@@ -273,7 +275,7 @@ Stored<void> check_tail(const std::filesystem::path& data, const std::optional<A
     if (head && head->leaves > 0) return tl::unexpected(anchor_missing(data));
     return {};
   }
-  if (!log && wal.bytes > 0) return check_torn_tail(data, *anchor, tail, wal, env);
+  if (!log && wal.bytes > 0) return check_torn_tail(data, *anchor, wal, env);
   if (!log) return tl::unexpected(log.error());
   const auto head = TRY((*log)->head());
   if (head.leaves >= anchor->position) return {};

@@ -320,7 +320,7 @@ std::vector<RocksDatabase::Table> RocksDatabase::tables() const {
   return tables;
 }
 
-Stored<void> RocksDatabase::read_rows(Position from) const {
+Stored<void> RocksDatabase::read_rows(Position from, bool with_base) const {
   const std::unique_ptr<rocksdb::Iterator> entry = entries(long_walk_records_min);
   entry->SeekForPrev(entry_key(from));
   if (!entry->Valid() && entry->status().ok()) entry->SeekToFirst();
@@ -335,7 +335,7 @@ Stored<void> RocksDatabase::read_rows(Position from) const {
     const std::string_view key = value->key().ToStringView();
     if (key.starts_with(group_prefix)) {
       value->Seek(rocksdb::Slice(group_end));
-    } else if (from > 1 && key.starts_with(base_prefix)) {
+    } else if (!with_base && key.starts_with(base_prefix)) {
       value->Seek(rocksdb::Slice(base_end));
     } else {
       value->Next();

@@ -152,9 +152,9 @@ class RocksDatabase {
   [[nodiscard]] std::uint64_t last_sequence() const { return database_->GetLatestSequenceNumber(); }
 
   // Reads the entries from the one with the record `from` to the last, and the values, but not the
-  // hashes of dropped records, nor their base if records before `from` aren't needed. Fails with
-  // `damaged` if a block of theirs isn't as it was written.
-  [[nodiscard]] Stored<void> read_rows(Position from) const;
+  // hashes of dropped records, and their base only `with_base`. Fails with `damaged` if a block of
+  // theirs isn't as it was written.
+  [[nodiscard]] Stored<void> read_rows(Position from, bool with_base) const;
   // Reads every table file and compares it with the checksum recorded when it was written.
   [[nodiscard]] Stored<void> verify_files() const;
   // Returns the checksums that were recorded of the table files when they were written, in the form

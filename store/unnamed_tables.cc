@@ -229,6 +229,15 @@ Stored<void> check_tables(const std::filesystem::path& directory,
   return {};
 }
 
+// Returns whether an opening that needs the records from `read_from` on reads the base: some of
+// them were dropped.
+Stored<bool> needs_base(const RocksDatabase& named, Position read_from) {
+  const auto bytes = TRY(named.value(horizon_key));
+  if (!bytes) return false;
+  const auto horizon = TRY(decode_horizon(*bytes));
+  return horizon.position >= read_from;
+}
+
 }  // namespace
 
 Stored<void> check_unnamed_tables(const std::filesystem::path& directory, rocksdb::Env* env,
@@ -251,7 +260,10 @@ Stored<void> check_unnamed_tables(const std::filesystem::path& directory, rocksd
     }
     for (const RocksDatabase::Table& table : (*named)->tables()) unnamed.erase(table.name);
     last_sequence = (*named)->last_sequence();
-    if (read_from > 0) TRY((*named)->read_rows(read_from));
+    if (read_from > 0) {
+      const bool with_base = TRY(needs_base(**named, read_from));
+      TRY((*named)->read_rows(read_from, with_base));
+    }
   }
   if (!unnamed.empty()) TRY(check_tables(directory, unnamed, env, buffer_bytes));
   // The MANIFEST's number is at least that of the last write in a table that it names.

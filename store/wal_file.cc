@@ -218,6 +218,20 @@ Stored<TornTail> inspect_wal_files(const std::filesystem::path& directory) {
   return torn;
 }
 
+Stored<void> for_each_batch(const std::filesystem::path& directory,
+                            const std::function<void(const std::string& batch)>& each) {
+  const auto files = TRY(wal_files(directory));
+  for (const std::filesystem::path& path : files) {
+    const auto bytes = TRY(read_file(path, wal_bytes_max));
+    std::size_t end = 0;
+    while (const auto batch = batch_at(bytes, end)) {
+      each(data_of(bytes, *batch));
+      end = batch->end;
+    }
+  }
+  return {};
+}
+
 Stored<void> cut_torn_tail(const TornTail& wal) {
   for (const TornTail::File& file : wal.files) TRY(settle(file));
   return {};

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -38,6 +39,10 @@ struct TornTail {
 // Finds torn batches at the ends of the files. Fails with `damaged`, naming file and offset, for an
 // unreadable batch that is followed by another, and for a file that repeats the one before it.
 Stored<TornTail> inspect_wal_files(const std::filesystem::path& directory);
+
+// Calls `each` for every complete batch, in RocksDB's encoding, oldest first.
+Stored<void> for_each_batch(const std::filesystem::path& directory,
+                            const std::function<void(const std::string& batch)>& each);
 
 // Truncates the torn tails before RocksDB reads the files, and makes what is before them durable.
 // RocksDB refuses some of what a power loss leaves (zeros, with more of the batch behind them). It

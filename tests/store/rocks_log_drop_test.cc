@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <thread>
 
 #include "store/entry.h"
@@ -107,6 +108,64 @@ TEST_F(RocksLogDrop, IsNotUndoneByAnOldCheckpoint) {
   RocksEventLog::Options options;
   options.verified = Checkpoint{30, early};
   EXPECT_EQ(open_log(data_.path(), std::move(options))->tail(), 601U);
+}
+
+// G2: a snapshot from before the horizon is of no use, so an opening needs the base.
+TEST_F(RocksLogDrop, ADamagedBaseThatAnOldCheckpointNeedsIsRefusedBeforeAnythingIsWritten) {
+  std::string base;  // has a block of its own
+  for (int part = 0; base.size() < 100'000; ++part) base += std::to_string(part);
+  MerkleFrontier early;
+  {
+    auto log = open_log(data_.path());
+    early = log->verify(30).value();
+    const PreparedDrop all = prepare_drop(*log, tree_, {}, base);
+    ASSERT_TRUE(log->drop(600, all.commit, all.drop));
+    ASSERT_TRUE(log->close());
+  }
+  int damaged = 0;
+  for (const auto& file : database_files(data_.path(), ".sst")) {
+    std::string bytes = content_of(file);
+    const std::size_t at = bytes.find(base.substr(50'000, 40));
+    if (at == std::string::npos) continue;
+    bytes[at] = static_cast<char>(bytes[at] ^ 1);
+    write_text(file, bytes);
+    ++damaged;
+  }
+  ASSERT_EQ(damaged, 1);
+  std::map<std::filesystem::path, std::string> before;
+  for (const auto& file : database_files(data_.path(), "")) before[file] = content_of(file);
+  RocksEventLog::Options options;
+  options.verified = Checkpoint{30, early};
+  const auto opened = RocksEventLog::open(data_.path(), std::move(options));
+  ASSERT_FALSE(opened);
+  EXPECT_EQ(opened.error().kind, StoreError::Kind::damaged) << opened.error().message;
+  for (const auto& [file, bytes] : before) {
+    if (file.filename().string().starts_with("LOG")) continue;  // what RocksDB tells of itself
+    EXPECT_TRUE(std::filesystem::exists(file) && content_of(file) == bytes) << file;
+  }
+}
+
+// G2: the note that the files were rewritten has no records, so it doesn't say where the log ends.
+TEST_F(RocksLogDrop, ADamagedBatchBehindItsNotesIsNotCutOff) {
+  const TemporaryDirectory killed;
+  {
+    auto log = open_log(data_.path());
+    drop(*log);
+    append_commits(*log, 1);
+    ASSERT_TRUE(log->close());
+    copy_directory(data_.path(), killed.path());
+  }
+  const std::filesystem::path wal = database_files(killed.path(), ".log").back();
+  std::string bytes = content_of(wal);
+  ASSERT_GT(bytes.size(), 100U);
+  bytes[bytes.size() - 40] = static_cast<char>(bytes[bytes.size() - 40] ^ 1);
+  write_text(wal, bytes);
+  const auto opened = RocksEventLog::open(killed.path(), {});
+  ASSERT_FALSE(opened);
+  EXPECT_EQ(opened.error().kind, StoreError::Kind::damaged) << opened.error().message;
+  EXPECT_NE(opened.error().message.find("Nothing was changed"), std::string::npos)
+      << opened.error().message;
+  EXPECT_TRUE(content_of(wal) == bytes);
 }
 
 TEST_F(RocksLogDrop, LeavesNoByteOfIt) {
