@@ -163,7 +163,8 @@ class RocksEventLog final : public ReplicaLog {
 
   // Compares every table file with the checksum that was recorded when it was written, and calls
   // `go_on` after each MiB; ends if that returns false. The service goes on meanwhile: what it
-  // deletes is left out. Fails with `damaged`, and with `io` if a file can't be read. Any thread.
+  // deletes is left out. Compares all before it fails: with `damaged`, and with `io` if a file
+  // can't be read and no other is damaged. Any thread.
   [[nodiscard]] Stored<void> check_files(const std::function<bool()>& go_on) const;
 
   // Writes the anchor exactly at the tail, closes the database and releases the lock. After it only

@@ -45,23 +45,33 @@ Stored<std::string> file_checksum(const std::filesystem::path& file,
 
 Stored<void> RocksEventLog::check_files(const std::function<bool()>& go_on) const {
   // The log can be closed and opened again while a file is read.
-  const auto recorded = [this] {
+  const auto recorded = [this]() -> Stored<std::map<std::filesystem::path, std::string>> {
     const std::shared_lock reading(state_->mutex);
-    return state_->database == nullptr ? std::map<std::filesystem::path, std::string>()
-                                       : state_->database->checksums();
+    if (state_->database != nullptr) return state_->database->checksums();
+    return store_failure(StoreError::Kind::io, "the log is closed, so its files can't be compared",
+                         log_directory(state_->data).string());
   };
-  for (const auto& [file, checksum] : recorded()) {
-    const auto found = file_checksum(file, go_on);
+  std::optional<StoreError> damaged;
+  std::optional<StoreError> unreadable;
+  const auto files = TRY(recorded());
+  for (const auto& [file, checksum] : files) {
+    auto found = file_checksum(file, go_on);
     if (found && found->empty()) return {};
     if (found && *found == checksum) continue;
-    if (!recorded().contains(file)) continue;  // it was deleted meanwhile
+    const auto now = TRY(recorded());
+    if (!now.contains(file)) continue;  // it was deleted meanwhile
     std::error_code ignored;
     const bool is_missing = !found && !std::filesystem::exists(file, ignored) && !ignored;
-    if (!found && !is_missing) return tl::unexpected(found.error());
-    return store_failure(StoreError::Kind::damaged,
-                         file.string() + (is_missing ? " is missing" : " isn't as it was written"),
-                         file.string());
+    if (!found && !is_missing) {
+      if (!unreadable) unreadable = std::move(found.error());
+    } else if (!damaged) {
+      damaged = StoreError{
+          StoreError::Kind::damaged,
+          file.string() + (is_missing ? " is missing" : " isn't as it was written"), file.string()};
+    }
   }
+  if (damaged) return tl::unexpected(*std::move(damaged));
+  if (unreadable) return tl::unexpected(*std::move(unreadable));
   return {};
 }
 

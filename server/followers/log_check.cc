@@ -12,8 +12,8 @@ namespace {
 // After each part of a file (RocksEventLog::check_files()), so that commits have the disk: at most
 // 100 MiB are read in a second.
 constexpr std::chrono::milliseconds part_pause{10};
-// A file that couldn't be read may be readable again soon.
-constexpr std::chrono::minutes again_pause{5};
+// A file that couldn't be read may be readable again soon. All others are read again with it.
+constexpr std::chrono::hours again_pause{1};
 
 }  // namespace
 

@@ -60,6 +60,18 @@ TEST_F(LogCheckTest, ATableThatCannotBeReadIsNoDamageAndTold) {  // G2
   EXPECT_NE(told.find("look at the disk"), std::string::npos) << told;
 }
 
+TEST_F(LogCheckTest, NamesADamagedTableBehindOneThatCannotBeRead) {  // G2
+  const auto last = database_files(data_.path(), ".sst").back();
+  ASSERT_NE(last, table_);
+  std::filesystem::rename(table_, data_ / "away");
+  std::filesystem::create_directory(table_);
+  std::string bytes = content_of(last);
+  bytes.back() = static_cast<char>(bytes.back() ^ 1);
+  write_text(last, bytes);
+  const std::string told = told_trouble();
+  EXPECT_NE(told.find(last.string() + " isn't as it was written"), std::string::npos) << told;
+}
+
 TEST_F(LogCheckTest, EndsBetweenTwoPartsOfAFile) {
   int parts = 0;
   EXPECT_TRUE(log_->check_files([&parts] { return ++parts < 2; }));
