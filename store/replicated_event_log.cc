@@ -228,8 +228,10 @@ Stored<void> ReplicatedEventLog::put_back(std::uint64_t epoch, const ChainLink& 
     }
     last_epoch_ = epoch_;
     last_prev_ = link.prev;
-    // A server that stands by must not take a cell that is being repaired.
-    TRY(shared_->beat(next_beat(epoch_, link.last)));
+    // A server that stands by must not take a cell that is being repaired. The next link finds out
+    // whether one has, also if this isn't answered.
+    const auto told = shared_->beat(next_beat(epoch_, link.last));
+    if (!told && !is_outage(told.error())) return tl::unexpected(told.error());
   }
   return {};
 }
@@ -288,19 +290,35 @@ ReplicatedEventLog::Sent ReplicatedEventLog::send(const ChainLink& link) {
 }
 
 std::optional<bool> ReplicatedEventLog::is_in_chain(const ChainLink& link) {
-  // With nothing there, a failover took what was in the way, and the link can be sent again.
-  const auto is_visible = [&]() -> std::optional<bool> {
-    const auto found = shared_->read(link.prev, 1);
-    if (!found || found->empty()) return std::nullopt;
-    return found->front() == link;
-  };
-  const auto before = is_visible();
+  const std::optional<Place> before = look_at_place(link);
   // A write that is acknowledged proves what lies before it, a read proves nothing.
   const auto proved = shared_->beat(next_beat(link.epoch, link.prev));
   if (!proved) return std::nullopt;
   if (!*proved) return false;
   // The write may have gone to another server of the database than the read before it.
-  return before == is_visible() ? before : std::nullopt;
+  if (!before || before != look_at_place(link)) return std::nullopt;
+  switch (*before) {
+    case Place::has_link:
+      return true;
+    case Place::has_another:
+    case Place::cannot_have_it:
+      return false;
+    case Place::is_free:  // a failover took what was in the way, and the link can be sent again
+      break;
+  }
+  return std::nullopt;
+}
+
+std::optional<ReplicatedEventLog::Place> ReplicatedEventLog::look_at_place(const ChainLink& link) {
+  const auto found = shared_->read(link.prev, 1);
+  if (!found) return std::nullopt;
+  if (!found->empty()) return found->front() == link ? Place::has_link : Place::has_another;
+  const auto end = shared_->last();
+  if (!end || end->last > link.prev) return std::nullopt;  // it has landed meanwhile
+  const bool is_before =
+      end->last == link.prev && end->prev == link.before && end->epoch == link.epoch_before;
+  // The last link is never trimmed: a failover took what was acknowledged, too.
+  return is_before ? Place::is_free : Place::cannot_have_it;
 }
 
 Beat ReplicatedEventLog::next_beat(std::uint64_t epoch, Position acked) {

@@ -180,6 +180,10 @@ class ReplicatedEventLog final : public RedactableLog {
 
   // Sends one link until its fate is known.
   Sent send(const ChainLink& link);
+  // What is in a link's place: nothing can follow there if the one before it isn't the chain's.
+  enum class Place { has_link, has_another, is_free, cannot_have_it };
+  // Returns what a read finds there, which proves nothing; nullopt if that can't be said.
+  std::optional<Place> look_at_place(const ChainLink& link);
   // Returns whether the link is in the chain, durably; false as well if this isn't the writer any
   // more; nullopt if only another attempt tells.
   std::optional<bool> is_in_chain(const ChainLink& link);

@@ -31,6 +31,12 @@ struct StoreError {
   Position position = 0;  // of the record that is concerned, if known
 };
 
+// Returns whether a call of something remote may succeed another time: it couldn't be reached, or
+// its answer was lost.
+inline bool is_outage(const StoreError& error) {
+  return error.kind == StoreError::Kind::away || error.kind == StoreError::Kind::io;
+}
+
 template <class T>
 using Stored = tl::expected<T, StoreError>;
 

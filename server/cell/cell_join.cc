@@ -32,7 +32,7 @@ struct Denial {
   bool passes(const StoreError& error, std::int64_t now_ms) {
     if (error.kind != StoreError::Kind::denied) {
       is_denied = false;
-      return error.kind == StoreError::Kind::away || error.kind == StoreError::Kind::io;
+      return is_outage(error);
     }
     if (!std::exchange(is_denied, true)) since_ms = now_ms;
     return now_ms - since_ms < limits::cell_denied_ms_max;

@@ -316,13 +316,15 @@ Stored<void> CellMember::compare_with_chain(const CellState& state) {
 }
 
 // The database has them only once the event was acknowledged.
-Stored<void> CellMember::require_events_of_redactions() const {
+Stored<void> CellMember::require_events_of_redactions() {
   const auto awaited = log_.pending_redactions().awaited;
   if (awaited.empty()) return {};
   const StoreError error = damaged_at(
       awaited.front(), "record " + std::to_string(awaited.front()) +
                            " has another text than it had, and no event says that it was redacted");
-  return tl::unexpected(with_repair(error, awaited.front() - 1));
+  const auto link = shared_->find(awaited.front());
+  const bool is_known = link && link->has_value();
+  return tl::unexpected(with_repair(error, is_known ? (*link)->prev : awaited.front() - 1));
 }
 
 Stored<bool> CellMember::follow(const CellState& state) {

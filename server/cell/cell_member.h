@@ -115,7 +115,7 @@ class CellMember {
   Stored<void> compare_with_chain(const CellState& state);
   // Fails with `damaged` if texts that the log has in the place of others aren't those that an
   // event says. Everything was followed.
-  [[nodiscard]] Stored<void> require_events_of_redactions() const;
+  [[nodiscard]] Stored<void> require_events_of_redactions();
   // Returns false to end the thread: the database has shown such an error for long.
   bool believe_loss(StoreError error);
   // Returns how long a server that stands by waits before it looks again.

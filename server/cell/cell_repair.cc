@@ -57,7 +57,9 @@ Stored<CellRepair> repair_cell(RocksEventLog& replica, const CellSettings& setti
   TRY(log.put_back(repair.epoch, last, tree));
   Beat beat = log.next_beat(repair.epoch, tail);
   beat.is_released = true;
-  TRY(shared->beat(beat));
+  // Without it a server takes the cell only once there was no beat for a while.
+  const auto released = shared->beat(beat);
+  if (!released && !is_outage(released.error())) return tl::unexpected(released.error());
   return repair;
 }
 

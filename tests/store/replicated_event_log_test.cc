@@ -124,6 +124,14 @@ TEST_F(ReplicatedLog, SendsTheSameAgainIfAFailoverTookWhatItFoundThere) {
   EXPECT_EQ(chain_->acknowledged(), chain_->links().size());
 }
 
+// K2, K9: the database has lost what it had acknowledged, so nothing can ever follow on that.
+TEST_F(ReplicatedLog, IsDeposedIfAFailoverTookWhatWasAcknowledged) {
+  ASSERT_EQ(first_.append(1).status, AppendStatus::ok);
+  chain_->set_acknowledged(chain_->links().size() - 1);
+  chain_->lose_next_append(MemoryChain::LostAppend::lands_and_goes);
+  EXPECT_EQ(first_.append(1).status, AppendStatus::conflict);
+}
+
 TEST_F(ReplicatedLog, AppendsNothingOnceAnotherHasTakenIt) {  // K3
   ASSERT_EQ(first_.append(1).status, AppendStatus::ok);
   Member second(chain_);
