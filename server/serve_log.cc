@@ -78,7 +78,10 @@ Stored<Served> serve_log(Config& config, const Server::Given& given, Recovered& 
   if (!stop_deadline) stop_deadline.emplace(limits::stop_ms_max, EX_IOERR, note_exceeded);
   const int exit_code = server.run();
   if (!server.hanging().empty()) {
-    end_with_hanging(server.hanging(), *recovered.log, exit_code, logger);
+    // It can't stand by again beside them: a new process does, once it is started.
+    const bool stands_by_again = exit_code == 0 && server.end() != ServerEnd::stopped;
+    end_with_hanging(server.hanging(), *recovered.log, stands_by_again ? EX_IOERR : exit_code,
+                     logger);
   }
   // After a failure the rest may hang on the same disk; and one of a cell that stands by again may
   // be told to stop before the next Server is there.
