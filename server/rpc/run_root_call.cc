@@ -1,6 +1,7 @@
 #include "server/rpc/run_root_call.h"
 
 #include <utility>
+#include <vector>
 
 #include "domain/refusals.h"
 #include "server/engine/engine.h"
@@ -14,17 +15,53 @@ namespace {
 
 using Then = std::function<void(Api& api, Call& call)>;
 
-bool is_root_of_open_run(const World& world, const RunRootRule& rule, const std::string& run_root) {
+// Returns the open run whose root this is; nullptr if there is none.
+const Run* run_of_root(const World& world, const RunRootRule& rule, const std::string& run_root) {
   const std::filesystem::path runs = rule.data() / "runs";
   const std::filesystem::path path(run_root);
   if (path.parent_path() == runs) {
     const auto run_id = parse_uuid(path.filename().string());
-    return run_id && world.find_run(*run_id) != nullptr;
+    return run_id ? world.find_run(*run_id) : nullptr;
   }
   for (const auto& [id, run] : world.runs) {
-    if (run->run_root == run_root) return true;
+    if (run->run_root == run_root) return &*run;
   }
-  return false;
+  return nullptr;
+}
+
+// Returns the path as it is compared with others: without ".", ".." and a slash at the end.
+std::string normal_path(const std::string& text) {
+  const std::filesystem::path path = std::filesystem::path(text).lexically_normal();
+  return (path.has_filename() ? path : path.parent_path()).string();
+}
+
+// FORBIDDEN if a job names the root of another open run than its own.
+Decided<void> check_root_of_job(const World& world, const RunRootRule& rule, const Call& call,
+                                const std::string& run_root) {
+  if (call.role != Role::job) return {};
+  const std::string named = normal_path(run_root);
+  const auto is_own = [&call](const Run& run) {
+    return run.attempt && run.attempt->token == call.origin.job_token;
+  };
+  const Run* other = run_of_root(world, rule, named);
+  if (other != nullptr && is_own(*other)) return {};
+  std::vector<std::string> next_commands;
+  for (const auto& [id, run] : world.runs) {
+    if (other == nullptr && !run->run_root.empty() && normal_path(run->run_root) == named &&
+        !is_own(*run)) {
+      other = &*run;
+    }
+    if (is_own(*run)) next_commands = {"signalbox run get " + to_string(id)};
+  }
+  if (other == nullptr) return {};
+  return reject(ErrorCode::FORBIDDEN,
+                call.origin.actor + " is a job, which has to do with its own run only: " +
+                    run_root + " is the run root of run " + to_string(other->id),
+                {{"actor", call.origin.actor},
+                 {"role", std::string(name_of(Role::job))},
+                 {"run_root", run_root},
+                 {"run_id", to_string(other->id)}},
+                std::move(next_commands));
 }
 
 // The disk of the root may hang, and whoever asks for another one doesn't wait for it.
@@ -73,8 +110,13 @@ void with_run_root_of_run(Api& api, const Call& call, const std::optional<std::s
                           Then then) {
   Call bare{{}, call.origin, call.responder, call.role};
   if (!needs_check(api, run_root)) return then(api, bare);
-  const bool is_trusted = may(call.role, Role::admin) ||
-                          is_root_of_open_run(api.engine.world(), *api.run_root_rule, *run_root);
+  const World& world = api.engine.world();
+  const RunRootRule& rule = *api.run_root_rule;
+  if (const auto own = check_root_of_job(world, rule, call, *run_root); !own) {
+    return bare.responder.reject(own.error());
+  }
+  const bool is_trusted =
+      may(call.role, Role::admin) || run_of_root(world, rule, *run_root) != nullptr;
   check(api, call, *run_root, is_trusted ? Role::admin : call.role, std::move(then));
 }
 

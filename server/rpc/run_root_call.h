@@ -21,7 +21,7 @@ void with_run_root(Api& api, const Call& call, const std::optional<std::string>&
 std::optional<RunId> run_of_directory(const Api& api, const std::string& run_root);
 
 // Does the same as with_run_root() for a file in an existing run root: everybody may also name the
-// root of an open run.
+// root of an open run, but a job only that of its own.
 void with_run_root_of_run(Api& api, const Call& call, const std::optional<std::string>& run_root,
                           std::function<void(Api& api, Call& call)> then);
 

@@ -65,6 +65,27 @@ TEST_F(RpcJobRights, AJobReportsReadsItsOwnRunAndUsesLocksAndTicks) {  // G10
   EXPECT_EQ(code_of(ask_as(job, "tick.begin", R"({"loop":"l"})")), "");
 }
 
+// Its place says whose it is as a `run_id` does.
+TEST_F(RpcJobRights, AJobNamesTheRunRootOfNoOtherRun) {  // G10
+  api.run_root_rule = std::make_shared<RunRootRule>("/data", std::vector<std::filesystem::path>());
+  const std::string id = start_job();
+  const std::string other = start_job();
+  const std::string named = start_run(R"({"goal":"g","run_root":"/roots/named"})");
+  const Principal job = authentication.job(job_id_of(id)).value();
+  for (const std::string& root : {"/data/runs/" + other, "/data/runs/./" + other + "/",
+                                  std::string("/roots/named"), std::string("/roots//named/")}) {
+    SCOPED_TRACE(root);
+    const std::string place = R"("run_root":")" + root + R"("})";
+    EXPECT_EQ(code_of(ask_as(job, "tick.begin", R"({"loop":"l",)" + place)), "FORBIDDEN");
+    const auto refused = ask_as(job, "lock.acquire", R"({"key":"k","owner":"me",)" + place);
+    ASSERT_EQ(code_of(refused), "FORBIDDEN");
+    const std::string text = json::serialize(refused);
+    EXPECT_NE(text.find("has to do with its own run only"), std::string::npos) << text;
+    EXPECT_NE(text.find("signalbox run get " + id), std::string::npos) << text;
+  }
+  EXPECT_TRUE(engine.world().ticks.empty());
+}
+
 TEST_F(RpcJobRights, AJobUsesLocksAndTicksOnlyIfItsStationAllowsIt) {  // G10
   const std::map<std::string, std::string> params = {
       {"lock.acquire", R"({"key":"k","owner":"me"})"},
