@@ -226,6 +226,10 @@ std::optional<ChecksChanged> rule_for_changed_checks(const World& world, const R
 }
 
 CardWait why_waiting(const World& world, const Card& card) {
+  return why_waiting(world, card, next_to_start(world));
+}
+
+CardWait why_waiting(const World& world, const Card& card, const Card* next) {
   const Board& board = world.board;
   const Project& project = world.projects.find(card.project)->second;
   const Policy& policy = project.policy;
@@ -247,7 +251,6 @@ CardWait why_waiting(const World& world, const Card& card) {
   if (head != &card && waits_for_worktree(world, *head)) {
     return {CardWaitReason::order, {}, 0, {head->id}};
   }
-  const Card* next = next_to_start(world);
   if (next == nullptr || next == &card) return {};
   return {CardWaitReason::order, {}, 0, {next->id}};
 }

@@ -102,6 +102,8 @@ std::optional<ChecksChanged> rule_for_changed_checks(const World& world, const R
 
 // Returns what a card of the backlog waits for.
 CardWait why_waiting(const World& world, const Card& card);
+// Does the same, where next_to_start() is known: it is that of all cards.
+CardWait why_waiting(const World& world, const Card& card, const Card* next);
 
 // Returns the project's verified card to merge at `now_ns` (UTC). Cards that wait because their
 // merges were deferred often come after all others, the longest wait first. Returns nullptr if

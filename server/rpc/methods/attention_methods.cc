@@ -10,6 +10,7 @@
 #include "server/rpc/command_call.h"
 #include "server/rpc/methods/attention_views.h"
 #include "server/rpc/methods/families.h"
+#include "server/rpc/methods/query_params.h"
 #include "server/rpc/page_limit.h"
 #include "server/rpc/read_models.h"
 #include "server/text/described_json.h"
@@ -55,7 +56,7 @@ void list_attention(Api& api, Call& call, const ServiceSources& sources) {
   if (!params) return call.responder.reject(params.error());
   const auto limit = page_limit(params->limit, 100, attention_list_rows_max);
   if (!limit) return call.responder.reject(limit.error());
-  AttentionQuestion question{params->kinds, *limit};
+  AttentionQuestion question{distinct(params->kinds), *limit};
   question.proposals_max = attention_proposals_max;
   if (params->cursor) {
     auto cursor = read_attention_cursor(*params->cursor);

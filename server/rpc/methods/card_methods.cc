@@ -219,8 +219,9 @@ void list_cards_at(Api& api, const Responder& responder, const CardListing& list
 
 CardFilter card_filter_from(const ListCards& params) {
   // The list of one status is stored as such.
-  if (params.status.size() == 1) return {params.project, params.status.front()};
-  return {params.project, {}, params.status};
+  const std::vector<CardStatus> statuses = distinct(params.status);
+  if (statuses.size() == 1) return {params.project, statuses.front()};
+  return {params.project, {}, statuses};
 }
 
 void list_cards(Api& api, Call& call) {

@@ -338,10 +338,10 @@ json::object card_holder(const Card& card) {
   return holder;
 }
 
-json::value card_waiting(const World& world, const Card& card, bool whole) {
+json::value card_waiting(const World& world, const Card& card, const Card* next, bool whole) {
   if (card.status == CardStatus::verified && !card.is_merging()) return merge_waiting(world, card);
   if (card.status != CardStatus::backlog) return decision_waiting(world, card);
-  const CardWait wait = why_waiting(world, card);
+  const CardWait wait = why_waiting(world, card, next);
   json::object waiting;
   waiting["reason"] = to_json(wait.reason);
   waiting["text"] = text_of(world, wait, card);
@@ -361,10 +361,13 @@ json::value card_waiting(const World& world, const Card& card, bool whole) {
 
 PresentCards present_cards(const World& world, std::span<const CardId> ids, bool whole) {
   PresentCards present;
+  std::optional<const Card*> next;  // known once: its cost grows with the projects
   for (const CardId& id : ids) {
     const Card* open = world.board.find(id);
     if (open == nullptr) continue;
-    present[id] = {card_waiting(world, *open, whole), time_or_null(retry_due_ns(world, *open))};
+    if (!next && open->status == CardStatus::backlog) next = next_to_start(world);
+    present[id] = {card_waiting(world, *open, next.value_or(nullptr), whole),
+                   time_or_null(retry_due_ns(world, *open))};
   }
   return present;
 }

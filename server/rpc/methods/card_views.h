@@ -41,8 +41,9 @@ boost::json::object set_priority_result(const Api& api, std::span<const Record> 
 // hold it up; or the wait for a person or for another merge. Called on the engine's thread.
 //
 // The result is {reason, text, scope?, limit?, holders?, holders_total?}, or null for a card that
-// waits for nothing. Lists pass false for `whole`, which leaves out the holders.
-boost::json::value card_waiting(const World& world, const Card& card, bool whole);
+// waits for nothing. `next` is next_to_start(), for a card of the backlog. Lists pass false for
+// `whole`, which leaves out the holders.
+boost::json::value card_waiting(const World& world, const Card& card, const Card* next, bool whole);
 
 // The state of an open card that only the world has: its policy may have changed since its row was
 // written.

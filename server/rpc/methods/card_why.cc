@@ -93,8 +93,9 @@ void explain_service_pause(const World& world, CardMoment& moment) {
 
 void explain_backlog(const World& world, CardMoment& moment) {
   const Card& card = *moment.card;
-  const CardWait wait = why_waiting(world, card);
-  const json::value described = card_waiting(world, card, /*whole=*/true);
+  const Card* const next = next_to_start(world);
+  const CardWait wait = why_waiting(world, card, next);
+  const json::value described = card_waiting(world, card, next, /*whole=*/true);
   const json::object& waiting = described.get_object();
   moment.reason = std::string(waiting.at("reason").as_string());
   moment.text = std::string(waiting.at("text").as_string());

@@ -143,7 +143,7 @@ Decided<json::object> histogram_view(const Api& api, const RunIndex& index,
 Decided<json::object> marks_view(const Api& api, const RunIndex& index, const ListMarks& params,
                                  std::uint32_t limit, std::int64_t now_ns) {
   const auto span = TRY(span_of(api, index, now_ns, params.from, params.to));
-  const LogMarkFilter filter{params.kinds, span.from_ns, span.until_ns};
+  const LogMarkFilter filter{distinct(params.kinds), span.from_ns, span.until_ns};
   const auto order = params.backwards ? ScanOrder::descending : ScanOrder::ascending;
   const auto page = index.calendar().marks(filter, order, limit, params.cursor.value_or(0));
   if (!page) return unreadable(page.error());

@@ -2,10 +2,12 @@
 // write ages. Each function replaces a param by the form that the method's struct has.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <boost/json/object.hpp>
 
@@ -16,6 +18,14 @@ namespace signalbox {
 
 // Replaces a text ("failed,canceled") by the list of its parts, and removes a null.
 void split_list(boost::json::object& params, std::string_view name);
+// Returns the values of a filter, each once: each of many rows is compared with all of them, and a
+// request has space for 100,000.
+template <class T>
+std::vector<T> distinct(std::vector<T> values) {
+  std::ranges::sort(values);
+  values.erase(std::ranges::unique(values).begin(), values.end());
+  return values;
+}
 // Replaces the texts "true" and "false" by what they say.
 void read_flag(boost::json::object& params, std::string_view name);
 // Replaces a number by its text.

@@ -18,12 +18,12 @@ namespace json = boost::json;
 Decided<RunFilter> run_filter_from(const ListRuns& params, std::int64_t now_ns) {
   RunFilter filter;
   // The list of one status is stored as such.
-  if (params.status.size() == 1) {
-    filter.status = params.status.front();
-  } else {
-    filter.statuses = params.status;
+  filter.statuses = distinct(params.status);
+  if (filter.statuses.size() == 1) {
+    filter.status = filter.statuses.front();
+    filter.statuses.clear();
   }
-  filter.waiting_for = params.waiting_for;
+  filter.waiting_for = distinct(params.waiting_for);
   filter.project = params.project;
   filter.station = params.station;
   filter.error_code = params.code;
