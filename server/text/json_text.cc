@@ -201,7 +201,11 @@ json::value parse_answer(std::string_view text, json::error_code& error) {
 
 json::object parse_own_answer(std::string_view text) {
   json::error_code error;
-  json::value answer = parse_answer(text, error);
+  json::parse_options options;
+  options.max_depth = answer_depth;
+  // A text in the log that isn't UTF-8 is shown as it is, and ends nobody.
+  options.allow_invalid_utf8 = true;
+  json::value answer = json::parse({text.data(), text.size()}, error, {}, options);
   SIGNALBOX_CHECK(!error && answer.is_object());
   return std::move(answer.get_object());
 }

@@ -67,6 +67,18 @@ TEST_F(AgentStation, GivesResultUsageSessionAndArtifacts) {  // S7, S9
       "-p --output-format stream-json --verbose --session-id " + to_string(job.span_id) + "\n");
 }
 
+// The agent can write the file. What isn't UTF-8 would break every answer about its run.
+TEST_F(AgentStation, ASessionThatNoAgentCanHaveIsUnknown) {  // G1
+  for (const std::string& text :
+       {std::string("\xff"), std::string("claude:\xff"), std::string("claude:--resume"),
+        std::string("codex:a b"), std::string("other:session"), std::string("claude:")}) {
+    write_text(site.root() / "session", text);
+    EXPECT_EQ(read_learned_session(site.root()).value(), "") << text;
+  }
+  write_text(site.root() / "session", "codex:0199-ab_c.d");
+  EXPECT_EQ(read_learned_session(site.root()).value(), "codex:0199-ab_c.d");
+}
+
 TEST_F(AgentStation, PromptTellsGoalInputPastAndStrategy) {
   Job job = agent_job("");
   job.input = R"({"issue":7})";

@@ -122,6 +122,7 @@ TEST(JsonText, AnswersAreDeeperThanRequests) {  // G1
   parse_answer(nested(2 * json_depth_max), error);
   EXPECT_FALSE(error) << error.message();
   EXPECT_TRUE(parse_own_answer(nested(2 * json_depth_max)).contains("result"));
+  EXPECT_TRUE(parse_own_answer("{\"of an old log\":\"\xff\"}").contains("of an old log"));
   parse_answer("{", error);
   EXPECT_TRUE(error);
 }

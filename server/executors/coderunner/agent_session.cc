@@ -6,6 +6,7 @@
 #include <boost/describe/enum_to_string.hpp>
 
 #include "domain/limits.h"
+#include "domain/try.h"
 #include "server/executors/job_directory.h"
 #include "server/platform/atomic_file.h"
 
@@ -60,7 +61,13 @@ Stored<void> write_learned_session(const std::filesystem::path& job_directory,
 Stored<std::string> read_learned_session(const std::filesystem::path& job_directory) {
   const std::filesystem::path path = session_file(job_directory);
   const auto file = open_job_file(path, limits::path_bytes_max);
-  if (file) return read_regular_file(file->get(), path, limits::path_bytes_max);
+  if (file) {
+    std::string ref = TRY(read_regular_file(file->get(), path, limits::path_bytes_max));
+    // The agent can write it, too: any other text would be in every answer about its run.
+    const bool is_ref =
+        !session_of(Agent::claude, ref).empty() || !session_of(Agent::codex, ref).empty();
+    return is_ref ? ref : std::string();
+  }
   // The agent has put something else in its place: no session is known.
   const bool is_unknown = file.error().kind == StoreError::Kind::not_found ||
                           file.error().kind == StoreError::Kind::damaged;
