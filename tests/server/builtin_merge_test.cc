@@ -337,6 +337,19 @@ TEST_F(MergeStations, WithoutARemoteACleanCheckoutIsMovedOnWithItsFiles) {
   EXPECT_EQ(content_of(repository / "untracked.txt"), "mine\n");
 }
 
+// A squash would change the files of the checkout, and leave the branch where it is.
+TEST_F(MergeStations, WithoutARemoteTheBranchMovesOnWhateverItsOptionsForMergesAre) {  // A3
+  with_remote = false;
+  run("config branch.main.mergeOptions --squash", repository);
+  const std::string commit = verified("signalbox/x-7", "new.txt", "new\n");
+  const Job merge = merge_of("signalbox/x-7", commit);
+  ASSERT_EQ(end_of(merge).outcome, Outcome::succeeded);
+  const JobResult pushed = end_of(next(merge, "push"));
+  ASSERT_EQ(pushed.outcome, Outcome::succeeded) << pushed.failure.message;
+  EXPECT_EQ(run("rev-parse main", repository), run("rev-parse HEAD", workspace_of(merge)));
+  EXPECT_EQ(run("status --porcelain", repository), "");
+}
+
 TEST_F(MergeStations, WithoutARemoteIgnoredFilesOfTheCheckoutAreLeftAlone) {  // A1
   with_remote = false;
   const std::string commit = verified("signalbox/x-7", ".env", "API_KEY=agent\n");

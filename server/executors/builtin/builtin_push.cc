@@ -154,11 +154,16 @@ BuiltinStep fast_forward(const BuiltinRequest& request, const PinnedRepository& 
     return move_ref(request, pinned, target, base);
   }
   if (!status.output.empty()) return refuse("has uncommitted changes");
-  const GitOutcome merged = git(
-      path,
-      {"merge", "--quiet", "--ff-only", "--no-overwrite-ignore", "--end-of-options", target.head},
-      there);
+  // `branch.NAME.mergeOptions` may ask for a squash, which changes the files and not the branch.
+  const GitOutcome merged = git(path,
+                                {"merge", "--quiet", "--ff-only", "--no-squash",
+                                 "--no-overwrite-ignore", "--end-of-options", target.head},
+                                there);
   if (!merged.ok) return refuse("cannot be moved on (" + merged.message + ")");
+  const GitOutcome moved = git(path, {"rev-parse", "--verify", "HEAD"}, there);
+  if (!moved.ok || moved.line() != target.head) {
+    return refuse("is at another commit than it was moved on to");
+  }
   return {};
 }
 
