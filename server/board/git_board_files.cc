@@ -25,7 +25,9 @@ tl::expected<ListedWorktree, std::string> worktree_below(const fs::path& reposit
   const auto listed = TRY(list_worktrees(repository));
   const fs::path resolved_root = resolved_path(run_root);
   for (const ListedWorktree& each : listed) {
-    if (resolved_path(each.path.parent_path()) == resolved_root) return each;
+    // An agent may have made others beside its own.
+    const bool is_of_run = each.path.filename() == "workspace" || is_merge_worktree(each.path);
+    if (is_of_run && resolved_path(each.path.parent_path()) == resolved_root) return each;
   }
   return ListedWorktree{};
 }

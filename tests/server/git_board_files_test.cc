@@ -57,6 +57,17 @@ TEST_F(WorktreesOfTheBoard, AreFoundBelowALink) {  // A15, H6
   EXPECT_FALSE(fs::exists(workspace(run_id)));
 }
 
+// Git lists it before the run's own.
+TEST_F(WorktreesOfTheBoard, AreNotThoseThatAnAgentMadeBesideThem) {  // A1
+  const RunId run_id = begun();
+  run("worktree add --quiet --detach ../base", workspace(run_id));
+  const NoteWorktree note = removal_of(run_id, site.root() / "runs");
+  EXPECT_TRUE(note.removed) << note.reason;
+  EXPECT_EQ(fs::path(note.path).filename(), "workspace");
+  EXPECT_FALSE(fs::exists(workspace(run_id)));
+  EXPECT_TRUE(fs::exists(workspace(run_id).parent_path() / "base"));
+}
+
 TEST_F(WorktreesOfTheBoard, AreLeftWhileTheirRepositoryIsAway) {  // A1
   const RunId run_id = begun();
   fs::rename(repository, site.root() / "away");
