@@ -111,6 +111,17 @@ TEST_F(RedactionTest, NamesWhatItCantSearch) {
   EXPECT_TRUE(text(remaining.at(0).as_object(), "stays").starts_with("it couldn't be searched"));
 }
 
+// What its owner may not read is no file without the text. Root reads all: then it is found.
+TEST_F(RedactionTest, AFileThatCannotBeReadIsNamed) {  // G17
+  start_run_with_secret();
+  const fs::path file = server_.data() / "runs" / run_id_ / "kept-by-a-job";
+  write_text(file, secret);
+  fs::permissions(file, fs::perms::none);
+  const json::array remaining = result(redact_words()).at("remaining").as_array();
+  EXPECT_NE(json::serialize(remaining).find("kept-by-a-job"), std::string::npos)
+      << json::serialize(remaining);
+}
+
 TEST_F(RedactionTest, RefusesWhatItCantDo) {
   start_run_with_secret();
   // A server is running, and can't be reached: it would redact the record itself.

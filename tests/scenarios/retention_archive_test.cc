@@ -115,6 +115,14 @@ TEST_F(RetentionTest, ManyArchivesAreVerifiedAsOneChain) {  // G17
   EXPECT_EQ(verify(archives).exit_code, 1) << "another one was put in its place";
 }
 
+// Returns the first file of the directory with this extension.
+fs::path file_of(const fs::path& directory, const std::string& extension) {
+  for (const auto& file : fs::directory_iterator(directory)) {
+    if (file.path().extension() == extension) return file.path();
+  }
+  return {};
+}
+
 TEST_F(RetentionTest, WhatIsErasedFromAnArchiveIsSearchedForElsewhere) {  // G17
   const std::string secret = "hunter2-0123456789-secret";
   const std::string run = start_run("deploy with " + secret);
@@ -131,6 +139,18 @@ TEST_F(RetentionTest, WhatIsErasedFromAnArchiveIsSearchedForElsewhere) {  // G17
   std::vector<std::string> with_reason = redact;
   with_reason.insert(with_reason.end(), {"--reason", "leaked"});
   EXPECT_EQ(server_.cli(with_reason).exit_code, 2) << "nothing keeps it";
+  // What somebody has changed isn't signed along with it.
+  const fs::path digests = file_of(archive, ".digests");
+  const std::string signed_digests = content_of(digests);
+  std::string changed = signed_digests;
+  changed.back() = static_cast<char>(changed.back() ^ 1);
+  write_text(digests, changed);
+  const Output refused = server_.cli(redact);
+  EXPECT_EQ(refused.exit_code, 1) << refused.out;
+  EXPECT_NE(refused.err.find("it isn't what the manifest was signed for"), std::string::npos)
+      << refused.err;
+  EXPECT_TRUE(content_of(digests) == changed);
+  write_text(digests, signed_digests);
   const Output done = server_.cli(redact);
   EXPECT_EQ(done.exit_code, 0) << done.err;
   EXPECT_NE(done.out.find("notes.txt"), std::string::npos) << done.out;

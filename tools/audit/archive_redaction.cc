@@ -99,15 +99,23 @@ Called<std::string> redacted_line(const CarriedRecord& carried, Event replacemen
   return line;
 }
 
-// Copies the file of lines with line number `index` (from 0) replaced, and puts the copy in its
-// place.
-Called<void> replace_line(const fs::path& file, std::uint64_t index, const std::string& line) {
+// Copies the segment's file of lines, in which `index` (from 0) is replaced, and puts the copy in
+// its place once it has all lines.
+Called<void> replace_line(const fs::path& file, const ExportSegment& segment, std::uint64_t index,
+                          const std::string& line) {
   std::ifstream lines(file, std::ios::binary);
   const fs::path part = file.string() + ".tmp";
   auto copy = TRY(ExportFile::create(part));
   std::string each;
-  for (std::uint64_t number = 0; std::getline(lines, each); ++number) {
+  std::uint64_t number = 0;
+  for (; std::getline(lines, each); ++number) {
     TRY(copy.write(number == index ? line : each + "\n"));
+  }
+  if (lines.bad() || number != segment.last - segment.first + 1) {
+    std::error_code ignored;
+    fs::remove(part, ignored);
+    return tl::unexpected(tampered(segment.lines_name(), segment.first + number,
+                                   "it can't be read from here on; nothing was changed"));
   }
   return place_file(part, file);
 }
@@ -119,6 +127,13 @@ Called<std::string> line_at(const fs::path& file, std::uint64_t index) {
     if (number == index) return line + "\n";
   }
   return tl::unexpected(tampered(file.filename().string(), 0, "lines are missing"));
+}
+
+// Returns the digests with that of the line at `place`.
+std::string digests_with(std::string digests, std::size_t place, const std::string& line) {
+  const Digest line_digest = sha256(line);
+  std::memcpy(digests.data() + place + sizeof(Digest), line_digest.bytes.data(), sizeof(Digest));
+  return digests;
 }
 
 Called<void> write_notes(const fs::path& archive, const ExportManifest& manifest,
@@ -148,13 +163,20 @@ Called<RedactedInArchive> redact_in_archive(const ArchiveRedaction& request) {
   }
   const std::uint64_t index = request.position - segment->first;
   const fs::path lines_file = request.archive / segment->lines_name();
-  auto digests = TRY(called(read_file(request.archive / segment->digests_name(),
-                                      segment_records_max * record_digests_bytes)));
+  const auto digests = TRY(called(read_file(request.archive / segment->digests_name(),
+                                            segment_records_max * record_digests_bytes)));
   if (digests.size() < (index + 1) * record_digests_bytes) {
     return tl::unexpected(tampered(segment->digests_name(), 0, "it is cut short"));
   }
   const std::size_t place = index * record_digests_bytes;
   auto line = TRY(line_at(lines_file, index));
+  // What is signed anew is what was signed, but for this line. The manifest is the first to be
+  // replaced after it, so a crash may have left digests that lack its own.
+  if (sha256(digests) != segment->digests_sha256 &&
+      sha256(digests_with(digests, place, line)) != segment->digests_sha256) {
+    return tl::unexpected(
+        tampered(segment->digests_name(), 0, "it isn't what the manifest was signed for"));
+  }
   const auto carried = TRY(record_of_line(line, segment->lines_name(), request.position,
                                           std::string_view(digests).substr(place, sizeof(Digest))));
   RedactedInArchive done{std::string(tag_of(carried.record.event).name), {}, {}};
@@ -169,16 +191,17 @@ Called<RedactedInArchive> redact_in_archive(const ArchiveRedaction& request) {
     auto redacted =
         TRY(redacted_line(carried, std::move(replacement), done.fields, manifest.origin));
     line = std::move(redacted);
-    TRY(replace_line(lines_file, index, line));
+    TRY(replace_line(lines_file, *segment, index, line));
   }
   // Also repeats what a crash after the new line left undone.
-  const Digest line_digest = sha256(line);
-  std::memcpy(digests.data() + place + sizeof(Digest), line_digest.bytes.data(), sizeof(Digest));
-  const Digest digests_digest = sha256(digests);
-  if (digests_digest == segment->digests_sha256) return done;
-  TRY(called(replace_file(request.archive / segment->digests_name(), digests)));
-  segment->digests_sha256 = digests_digest;
-  TRY(write_notes(request.archive, manifest, request.signers));
+  const std::string renewed = digests_with(digests, place, line);
+  const Digest renewed_digest = sha256(renewed);
+  if (renewed_digest != segment->digests_sha256) {
+    segment->digests_sha256 = renewed_digest;
+    TRY(write_notes(request.archive, manifest, request.signers));
+  }
+  if (renewed == digests) return done;
+  TRY(called(replace_file(request.archive / segment->digests_name(), renewed)));
   return done;
 }
 

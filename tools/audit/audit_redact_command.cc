@@ -167,7 +167,7 @@ json::object describe_place(const RemainingPlace& place, const std::filesystem::
   if (place.is_unsearched) {
     return {{"file", place.file.string()},
             {"stays",
-             "it couldn't be searched, such as because its path is too long; see what is "
+             "it couldn't be searched: it can't be read, or its path is too long; see what is "
              "there, and search it again"},
             {"commands", json::array()}};
   }

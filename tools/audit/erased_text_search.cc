@@ -8,6 +8,7 @@
 #include <charconv>
 #include <fstream>
 #include <functional>
+#include <optional>
 
 #include "domain/try.h"
 #include "store/file_descriptor.h"
@@ -50,23 +51,24 @@ class PieceSearch {
     return any;
   }
 
-  // Returns the same for a file, read block by block; false if it can't be read.
-  bool in_file(const std::filesystem::path& path) {
+  // Returns the same for a file, read block by block; nullopt if it can't be read.
+  std::optional<bool> in_file(const std::filesystem::path& path) {
     const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+    if (!file) return errno == ENOENT ? std::optional(false) : std::nullopt;
     std::string bytes;
-    while (file) {
+    for (;;) {
       const std::size_t kept = bytes.size();
       bytes.resize(kept + block_bytes);
       ssize_t count = 0;
       do {
         count = ::read(file.get(), bytes.data() + kept, block_bytes);
       } while (count < 0 && errno == EINTR);
-      if (count <= 0) return false;
+      if (count < 0) return std::nullopt;
+      if (count == 0) return false;
       bytes.resize(kept + static_cast<std::size_t>(count));
       if (in(bytes)) return true;
       if (bytes.size() >= longest_) bytes.erase(0, bytes.size() - longest_ + 1);
     }
-    return false;
   }
 
   [[nodiscard]] bool found(std::size_t index) const { return found_[index]; }
@@ -124,12 +126,11 @@ SearchedFiles files_with_pieces(const std::filesystem::path& directory,
     const bool is_gone = failed == std::errc::no_such_file_or_directory;
     if (failed && !is_gone) files.unsearched.push_back(path);
   };
-  const auto options = std::filesystem::directory_options::skip_permission_denied;
   while (!waiting.empty()) {
     const std::filesystem::path looked_into = std::move(waiting.back());
     waiting.pop_back();
     std::error_code failed;
-    std::filesystem::directory_iterator each(looked_into, options, failed);
+    std::filesystem::directory_iterator each(looked_into, failed);
     for (const std::filesystem::directory_iterator end; !failed && each != end;
          each.increment(failed)) {
       const std::filesystem::path& path = each->path();
@@ -140,8 +141,10 @@ SearchedFiles files_with_pieces(const std::filesystem::path& directory,
         const bool is_searched =
             std::find(excluded.begin(), excluded.end(), path) == excluded.end();
         if (is_searched) waiting.push_back(path);
-      } else if (std::filesystem::is_regular_file(status) && search.in_file(path)) {
-        files.with_pieces.push_back(path);
+      } else if (std::filesystem::is_regular_file(status)) {
+        const auto found = search.in_file(path);
+        if (!found) files.unsearched.push_back(path);
+        if (found && *found) files.with_pieces.push_back(path);
       }
     }
     note_failure(looked_into, failed);
