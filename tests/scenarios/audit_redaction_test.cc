@@ -118,7 +118,7 @@ TEST_F(RedactionTest, NamesWhatItCantSearch) {
 // Root reads all files, unless it has given up these two capabilities.
 TEST_F(RedactionTest, AFileThatCannotBeReadIsNamed) {  // G17
   start_run_with_secret();
-  const fs::path file = server_.data() / "runs" / "kept-by-a-job";
+  const fs::path file = server_.data() / "kept-by-a-job";
   write_text(file, secret);
   fs::permissions(file, fs::perms::none);
   std::vector<std::string> words{SIGNALBOX_BINARY, "--data", server_.data().string()};
