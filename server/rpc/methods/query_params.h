@@ -23,7 +23,7 @@ void split_list(boost::json::object& params, std::string_view name);
 template <class T>
 std::vector<T> distinct(std::vector<T> values) {
   std::ranges::sort(values);
-  values.erase(std::ranges::unique(values).begin(), values.end());
+  values.erase(std::unique(values.begin(), values.end()), values.end());
   return values;
 }
 // Replaces the texts "true" and "false" by what they say.
