@@ -29,7 +29,7 @@ bool proves_start(const std::string& external_ref, const StationDefinition& stat
 
 // Write and read the ref that the agent reported while it ran. It is kept in the job's directory,
 // so that it outlives the server and the job. Reading returns an empty string if the agent reported
-// none. Errors: those of atomic_file.h.
+// none, or put there what no session can be. Errors: those of atomic_file.h.
 Stored<void> write_learned_session(const std::filesystem::path& job_directory,
                                    const std::string& ref);
 Stored<std::string> read_learned_session(const std::filesystem::path& job_directory);
