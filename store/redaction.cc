@@ -12,6 +12,9 @@
 namespace signalbox {
 namespace {
 
+constexpr const char* unlike_its_event =
+    "what lies in the place of its payload isn't what the event of its redaction tells of";
+
 // Limit for the header plus the replacement of its payload.
 constexpr std::size_t replaced_bytes_max =
     limits::record_bytes_max + limits::redacted_growth_bytes_max - 64;
@@ -104,7 +107,8 @@ Stored<void> RedactionLedger::note_rare(const Frame& frame) {
   if (event->redacted_position == 0 || event->redacted_position >= frame.position) {
     return tl::unexpected(damaged_at(frame.position, "it redacts what doesn't lie before it"));
   }
-  from_events_[event->redacted_position] = {event->payload_digest, event->replacement_digest};
+  from_events_[event->redacted_position].push_back(
+      {frame.position, {event->payload_digest, event->replacement_digest}});
   return {};
 }
 
@@ -120,34 +124,56 @@ std::vector<Position> RedactionLedger::missing_before(Position from) const {
   return positions;
 }
 
-std::vector<Position> RedactionLedger::named_by_events() const {
-  std::vector<Position> positions;
-  positions.reserve(from_events_.size());
-  for (const auto& [position, digests] : from_events_) positions.push_back(position);
-  return positions;
+std::map<Position, RedactionLedger::Told> RedactionLedger::latest_events() const {
+  std::map<Position, Told> latest;
+  for (const auto& [position, events] : from_events_) latest.emplace(position, events.back());
+  return latest;
+}
+
+std::optional<RedactionLedger::Digests> RedactionLedger::redacted_at(Position position) const {
+  const auto record = from_records_.find(position);
+  return record == from_records_.end() ? std::nullopt : std::optional(record->second);
 }
 
 bool RedactionLedger::lacks_event() const {
   return std::any_of(from_records_.begin(), from_records_.end(),
-                     [this](const auto& each) { return !from_events_.contains(each.first); });
+                     [this](const auto& each) { return mismatch_at(each.first).has_value(); });
+}
+
+bool RedactionLedger::is_told(Position position, const Digests& digests) const {
+  const auto events = from_events_.find(position);
+  return events != from_events_.end() &&
+         std::any_of(events->second.begin(), events->second.end(),
+                     [&](const Told& told) { return told.digests == digests; });
+}
+
+std::vector<Position> RedactionLedger::untold() const {
+  std::vector<Position> positions;
+  for (const auto& [position, digests] : from_records_) {
+    if (!is_told(position, digests)) positions.push_back(position);
+  }
+  return positions;
 }
 
 std::optional<std::string> RedactionLedger::mismatch_at(Position position) const {
   const auto record = from_records_.find(position);
-  const auto event = from_events_.find(position);
+  const auto events = from_events_.find(position);
   if (record == from_records_.end()) return "its payload was erased, and is there again";
-  if (event == from_events_.end())
+  if (events == from_events_.end())
     return "its payload is another one, and no event says that it was redacted";
-  if (record->second == event->second) return std::nullopt;
-  return "what lies in the place of its payload isn't what the event of its redaction tells of";
+  if (record->second == events->second.back().digests) return std::nullopt;
+  return unlike_its_event;
 }
 
 Stored<void> RedactionLedger::check_log() const {
-  for (const auto* each : {&from_events_, &from_records_}) {
-    for (const auto& [position, digests] : *each) {
-      if (auto wrong = mismatch_at(position)) {
-        return tl::unexpected(damaged_at(position, *std::move(wrong)));
-      }
+  for (const auto& [position, events] : from_events_) {
+    if (auto wrong = mismatch_at(position)) {
+      return tl::unexpected(damaged_at(position, *std::move(wrong)));
+    }
+  }
+  for (const auto& [position, digests] : from_records_) {
+    if (auto wrong = mismatch_at(position)) {
+      return tl::unexpected(damaged_at(position, *std::move(wrong)));
     }
   }
   return {};
@@ -156,8 +182,8 @@ Stored<void> RedactionLedger::check_log() const {
 std::map<Position, std::string> RedactionLedger::check_copies() const {
   std::map<Position, std::string> findings;
   for (const auto& [position, digests] : from_records_) {
-    if (!from_events_.contains(position)) continue;
-    if (auto wrong = mismatch_at(position)) findings.emplace(position, *std::move(wrong));
+    const bool has_event = from_events_.contains(position);
+    if (has_event && !is_told(position, digests)) findings.emplace(position, unlike_its_event);
   }
   return findings;
 }

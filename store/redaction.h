@@ -84,8 +84,11 @@ class RedactionLedger {
   // Returns the positions before `from` that events say were redacted and that weren't noted as
   // redacted.
   [[nodiscard]] std::vector<Position> missing_before(Position from) const;
-  // Returns whether a redacted record was noted without an event about it.
+  // Returns whether a redacted record was noted without the event that tells of its replacement, or
+  // with a later one.
   [[nodiscard]] bool lacks_event() const;
+  // Returns the redacted records that were noted and of whose replacement no noted event tells.
+  [[nodiscard]] std::vector<Position> untold() const;
 
   // Excludes a record that was dropped from the checks, so that events about it are ignored.
   void forget(Position position) { from_events_.erase(position); }
@@ -99,24 +102,31 @@ class RedactionLedger {
   // one in the latest event about it, or if a payload that was erased is there again.
   [[nodiscard]] Stored<void> check_log() const;
 
-  // Returns the positions that noted events say were redacted, in order.
-  [[nodiscard]] std::vector<Position> named_by_events() const;
-  // Returns whether a redacted record was noted at this position.
-  [[nodiscard]] bool is_redacted(Position position) const {
-    return from_records_.contains(position);
-  }
+  // An event about a record, as it was noted.
+  struct Told {
+    Position position = 0;  // of the event
+    Digests digests;
+  };
 
-  // Checks a walk over copies, some of which may be older than the redaction. Returns the
+  // Returns the latest noted event about each record, by the record's position.
+  [[nodiscard]] std::map<Position, Told> latest_events() const;
+  // Returns the digests of the redacted record that was noted at this position; nullopt: none was.
+  [[nodiscard]] std::optional<Digests> redacted_at(Position position) const;
+
+  // Checks a walk over copies, each of which may be older than any redaction of it. Returns the
   // mismatches by position. A redacted record without a noted event isn't checked.
   [[nodiscard]] std::map<Position, std::string> check_copies() const;
+
+  // Returns whether a noted event about the record tells of this replacement.
+  [[nodiscard]] bool is_told(Position position, const Digests& digests) const;
 
  private:
   Stored<void> note_rare(const Frame& frame);
   // Returns a description of the mismatch; nullopt if record and event match.
   [[nodiscard]] std::optional<std::string> mismatch_at(Position position) const;
 
-  // From the latest event about each record, by the record's position.
-  std::map<Position, Digests> from_events_;
+  // From the events about each record in their order, by the record's position.
+  std::map<Position, std::vector<Told>> from_events_;
   std::map<Position, Digests> from_records_;  // from the redacted records themselves
 };
 

@@ -70,14 +70,13 @@ class AuditTest : public CliTest {
   // Runs both verifiers on a path.
   [[nodiscard]] std::vector<VerifierOutcome> verdicts(
       const std::string& path, const std::vector<std::string>& more = {}) const {
-    std::vector<std::string> ours{SIGNALBOX_BINARY, "audit",      "verify", path,
-                                  "--key",          verifier_key_};
-    std::vector<std::string> theirs{SIGNALBOX_PYTHON, SIGNALBOX_SOURCE_DIR "/tools/verify_export",
-                                    path, "--key", verifier_key_};
-    ours.insert(ours.end(), more.begin(), more.end());
-    theirs.insert(theirs.end(), more.begin(), more.end());
     std::vector<VerifierOutcome> both;
-    for (const auto& words : {ours, theirs}) {
+    for (std::vector<std::string> words :
+         {std::vector<std::string>{SIGNALBOX_BINARY, "audit", "verify", path},
+          std::vector<std::string>{SIGNALBOX_PYTHON, SIGNALBOX_SOURCE_DIR "/tools/verify_export",
+                                   path}}) {
+      words.insert(words.end(), more.begin(), more.end());
+      words.insert(words.end(), {"--key", verifier_key_});
       const Output output = run_process(words, {});
       both.push_back({output.exit_code, output.out + output.err});
     }

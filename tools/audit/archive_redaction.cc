@@ -193,11 +193,20 @@ Called<RedactedInArchive> redact_in_archive(const ArchiveRedaction& request) {
     line = std::move(redacted);
     TRY(replace_line(lines_file, *segment, index, line));
   }
-  // Also repeats what a crash after the new line left undone.
+  const auto found = TRY(called(parse_frame(carried.frame_bytes)));
+  if (done.fields.empty() && !found.redacted()) return done;
+  // Also repeats what a crash after the new line left undone, and lists what an earlier version has
+  // erased.
   const std::string renewed = digests_with(digests, place, line);
   const Digest renewed_digest = sha256(renewed);
-  if (renewed_digest != segment->digests_sha256) {
+  const bool is_listed = std::binary_search(manifest.redacted_here.begin(),
+                                            manifest.redacted_here.end(), request.position);
+  if (renewed_digest != segment->digests_sha256 || !is_listed) {
     segment->digests_sha256 = renewed_digest;
+    auto& redacted_here = manifest.redacted_here;
+    const auto place_there =
+        std::lower_bound(redacted_here.begin(), redacted_here.end(), request.position);
+    if (!is_listed) redacted_here.insert(place_there, request.position);
     TRY(write_notes(request.archive, manifest, request.signers));
   }
   if (renewed == digests) return done;

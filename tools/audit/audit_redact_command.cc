@@ -58,8 +58,10 @@ std::string field_options(const std::vector<std::string>& fields) {
 }
 
 std::string redact_command(Position position, const RedactOptions& options) {
+  const std::string reason =
+      options.archive.empty() ? options.reason : "erased from " + options.archive + ", too";
   return "signalbox audit redact " + std::to_string(position) + " --reason " +
-         for_the_shell(options.reason) +
+         for_the_shell(reason) +
          (options.data.empty() ? "" : " --data " + for_the_shell(options.data));
 }
 

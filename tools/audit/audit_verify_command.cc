@@ -80,6 +80,10 @@ json::object describe(const Verified& verified) {
                       {"to", manifest.to},
                       {"records", manifest.to + 1 - manifest.from},
                       {"root", to_hex(manifest.root)}};
+  if (!manifest.redacted_here.empty()) {
+    result["redacted_here"] =
+        json::array(manifest.redacted_here.begin(), manifest.redacted_here.end());
+  }
   if (verified.old_head) result["consistent_with"] = verified.old_head->size;
   result["adopted_keys"] = json::array(verified.adopted_keys.begin(), verified.adopted_keys.end());
   return result;
@@ -91,32 +95,56 @@ struct VerifiedPart {
   Verified verified;
 };
 
-// Reports the texts that `part` has although `later` says that they were erased: a copy from before
-// the redaction, which its signatures can't tell from the one that is in its place since.
-void report_unerased(const VerifiedPart& part, const VerifiedPart& later, AuditFindings& findings) {
-  const ExportManifest& manifest = part.verified.manifest;
-  if (manifest.format != ExportFormat::cloudevents) return;
-  for (const Position position : later.verified.redactions.named_by_events()) {
-    if (position < manifest.from || position > manifest.to) continue;
-    if (part.verified.redactions.is_redacted(position)) continue;
-    for (const ExportSegment& segment : manifest.segments) {
-      if (position < segment.first || position > segment.last) continue;
-      findings.add({(std::filesystem::path(part.path) / segment.lines_name()).string(),
-                    position + 1 - segment.first, position,
-                    "its text was erased from the log, as " + later.path +
-                        " says, and is still here: put the archive back from which it was erased, "
-                        "too, or erase it (signalbox audit redact " +
-                        std::to_string(position) + " --archive " + for_the_shell(part.path) +
-                        " --signing-key FILE)"});
+using LatestEvents = std::map<Position, RedactionLedger::Told>;
+
+// Returns the latest event about each redacted record that any of the exports has.
+LatestEvents latest_events(const std::vector<VerifiedPart>& parts) {
+  LatestEvents latest;
+  for (const VerifiedPart& part : parts) {
+    for (const auto& [position, told] : part.verified.redactions.latest_events()) {
+      const auto known = latest.emplace(position, told).first;
+      if (known->second.position < told.position) known->second = told;
     }
   }
+  return latest;
+}
+
+// Returns whether `part` has a text of the record that was erased from the log by the event, which
+// another export has: it is a copy from before, which its signatures can't tell from the one that
+// is in its place since. Of a record that was redacted in the export itself, its manifest says
+// that, and nothing tells more.
+bool has_erased_text(const VerifiedPart& part, Position position, const RedactionLedger::Told& told,
+                     const std::vector<VerifiedPart>& parts) {
+  const ExportManifest& manifest = part.verified.manifest;
+  if (manifest.from <= told.position && told.position <= manifest.to) return false;
+  const auto found = part.verified.redactions.redacted_at(position);
+  if (!found) return true;
+  if (*found == told.digests) return false;
+  const auto& here = manifest.redacted_here;
+  const bool is_of_log = std::any_of(parts.begin(), parts.end(), [&](const VerifiedPart& each) {
+    return each.verified.redactions.is_told(position, *found);
+  });
+  return is_of_log || !std::binary_search(here.begin(), here.end(), position);
 }
 
 Called<void> require_erased(const std::vector<VerifiedPart>& parts) {
   AuditFindings findings;
+  const LatestEvents latest = latest_events(parts);
   for (const VerifiedPart& part : parts) {
-    for (const VerifiedPart& later : parts) {
-      if (&later != &part) report_unerased(part, later, findings);
+    for (const ExportSegment& segment : part.verified.manifest.segments) {
+      const auto end = latest.upper_bound(segment.last);
+      for (auto each = latest.lower_bound(segment.first); each != end; ++each) {
+        const auto& [position, told] = *each;
+        if (!has_erased_text(part, position, told, parts)) continue;
+        findings.add({(std::filesystem::path(part.path) / segment.lines_name()).string(),
+                      position + 1 - segment.first, position,
+                      "a text of it was erased from the log, as record " +
+                          std::to_string(told.position) +
+                          " says, and is still here: put the archive back from which it was "
+                          "erased, too, or erase it (signalbox audit redact " +
+                          std::to_string(position) + " --archive " + for_the_shell(part.path) +
+                          " --signing-key FILE)"});
+      }
     }
   }
   if (!findings.empty()) return tl::unexpected(findings.error());
@@ -212,6 +240,10 @@ std::string verified_text(const json::object& result) {
   if (result.contains("consistent_with")) {
     text +=
         "the first " + text_at(result, "consistent_with") + " are those of the older checkpoint\n";
+  }
+  for (const json::value& position : array_at(result, "redacted_here")) {
+    text += "record " + scalar_text(position) +
+            ": texts of it were erased, which no event of this export tells of\n";
   }
   for (const json::value& key : array_at(result, "adopted_keys")) {
     text += "adopted key: " + scalar_text(key) + "\n";

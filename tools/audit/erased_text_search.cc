@@ -210,6 +210,7 @@ RemainingPlaces search_archive(const std::filesystem::path& archive,
        each.increment(failed)) {
     if (each->path().extension() == ".jsonl") files.push_back(each->path());
   }
+  if (failed) places.add({0, archive, {}, true});
   std::sort(files.begin(), files.end());
   for (const std::filesystem::path& file : files) {
     Position position = first_record_of(file);
@@ -217,6 +218,7 @@ RemainingPlaces search_archive(const std::filesystem::path& archive,
     for (std::string line; std::getline(lines, line); ++position) {
       if (search.in(line)) places.add({position, file, {}});
     }
+    if (!lines.is_open() || lines.bad()) places.add({0, file, {}, true});
   }
   return places;
 }

@@ -70,7 +70,10 @@ class SegmentWriter {
 Called<void> export_cloud_events(const AuditLog& log, const std::filesystem::path& directory,
                                  ExportManifest& manifest, Position write_from,
                                  const std::optional<ExportManifest>& present) {
-  if (present) manifest.segments = present->segments;
+  if (present) {
+    manifest.segments = present->segments;
+    manifest.redacted_here = present->redacted_here;
+  }
   SegmentWriter writer(directory, manifest, write_from);
   if (present) manifest.before = present->before;  // its first records may have been dropped
   Sha256 sha256;
@@ -88,7 +91,9 @@ Called<void> export_cloud_events(const AuditLog& log, const std::filesystem::pat
     }
     return writer.take(chunk);
   };
-  TRY(scan_leaves(log, scan));
+  for (const Position position : TRY(scan_leaves(log, scan))) {
+    if (position >= write_from) manifest.redacted_here.push_back(position);
+  }
   writer.end();
   return {};
 }

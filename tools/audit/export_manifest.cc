@@ -71,7 +71,9 @@ bool is_consistent(const ExportManifest& manifest) {
           static_cast<std::size_t>(std::popcount(manifest.before.leaves))) {
     return false;
   }
-  if (manifest.format == ExportFormat::tlog) return manifest.segments.empty();
+  if (manifest.format == ExportFormat::tlog) {
+    return manifest.segments.empty() && manifest.redacted_here.empty();
+  }
   Position next = manifest.from;
   for (const ExportSegment& segment : manifest.segments) {
     if (segment.first != next || segment.last < segment.first ||
@@ -80,7 +82,13 @@ bool is_consistent(const ExportManifest& manifest) {
     }
     next = segment.last + 1;
   }
-  return next == manifest.to + 1;
+  if (next != manifest.to + 1) return false;
+  Position last = manifest.from - 1;
+  for (const Position position : manifest.redacted_here) {
+    if (position <= last || position > manifest.to) return false;
+    last = position;
+  }
+  return true;
 }
 
 }  // namespace
@@ -103,6 +111,9 @@ std::string manifest_text(const ExportManifest& manifest) {
   for (const ExportSegment& segment : manifest.segments) {
     text += "segment " + std::to_string(segment.first) + " " + std::to_string(segment.last) + " " +
             digest_base64(segment.digests_sha256) + "\n";
+  }
+  for (const Position position : manifest.redacted_here) {
+    text += "redacted " + std::to_string(position) + "\n";
   }
   return text;
 }
@@ -128,6 +139,9 @@ std::optional<ExportManifest> parse_manifest(std::string_view text) {
   }
   while (const auto segment = lines.take("segment")) {
     if (!read_segment(*segment, manifest.segments.emplace_back())) return {};
+  }
+  while (const auto redacted = lines.take("redacted")) {
+    read_number(*redacted, manifest.redacted_here.emplace_back());
   }
   // The encoding is unique: any other text is rejected.
   if (!is_consistent(manifest) || manifest_text(manifest) != text) return {};

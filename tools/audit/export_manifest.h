@@ -35,6 +35,10 @@ struct ExportManifest {
   Digest root;                          // of the tree over the records 1 … to
   MerkleFrontier before;                // the tree over the records 1 … from - 1
   std::vector<ExportSegment> segments;  // cloudevents only
+  // Records of which texts were erased and no event in this export tells what is in their payloads'
+  // places now, only its signature: ascending. They were erased in this export alone, or the log
+  // tells of it behind the export's end.
+  std::vector<Position> redacted_here;
 
   friend bool operator==(const ExportManifest&, const ExportManifest&) = default;
 };

@@ -103,6 +103,9 @@ class LeafConsumer {
     return {};
   }
 
+  // Returns the redacted records up to scan.to of whose replacement no event up to there tells.
+  [[nodiscard]] std::vector<Position> untold() const { return wanted_.untold(); }
+
   Called<void> outcome;
 
  private:
@@ -113,6 +116,7 @@ class LeafConsumer {
       const auto frame = parse_frame(each);
       const Stored<void> noted = frame ? redactions_.note(*frame) : tl::unexpected(frame.error());
       if (!noted) return tl::unexpected(from_store_error(noted.error()));
+      if (frame->position <= scan_.to) TRY(called(wanted_.note(*frame)));
     }
     if (log_.believed && log_.believed->position == tree_.leaves &&
         log_.believed->frontier != tree_) {
@@ -131,6 +135,7 @@ class LeafConsumer {
   MerkleFrontier tree_;
   Sha256 sha256_;
   RedactionLedger redactions_;
+  RedactionLedger wanted_;  // the same up to scan_.to
 };
 
 // Consumes what the log keeps of the tree over the records up to the horizon.
@@ -153,7 +158,7 @@ bool has_to_end(const LeafScan& scan, Position position) {
 
 }  // namespace
 
-Called<void> scan_leaves(const AuditLog& log, const LeafScan& requested_scan) {
+Called<std::vector<Position>> scan_leaves(const AuditLog& log, const LeafScan& requested_scan) {
   LeafScan scan = requested_scan;
   const Horizon horizon = log.log->horizon();
   if (scan.to < horizon.position) {
@@ -195,7 +200,9 @@ Called<void> scan_leaves(const AuditLog& log, const LeafScan& requested_scan) {
   work.end();
   consumer_thread.join();
   if (!scanned) return tl::unexpected(from_store_error(scanned.error()));
-  return consumer.outcome ? consumer.check_redactions() : consumer.outcome;
+  TRY(consumer.outcome);
+  TRY(consumer.check_redactions());
+  return consumer.untold();
 }
 
 }  // namespace signalbox

@@ -56,9 +56,10 @@ struct LeafScan {
 };
 
 // Scans from the first record after the log's horizon to scan.to, and on to the assumed checkpoint,
-// log.believed. Blocks until all chunks are consumed. Fails with STORAGE_DAMAGED if the assumption
-// is wrong or a redaction doesn't match its event, and with HISTORY_DROPPED if scan.to is before
-// the horizon.
-Called<void> scan_leaves(const AuditLog& log, const LeafScan& scan);
+// log.believed. Blocks until all chunks are consumed. Returns the redacted records up to scan.to of
+// whose replacement no event up to there tells: a later one does. Fails with STORAGE_DAMAGED if the
+// assumption is wrong or a redaction doesn't match its event, and with HISTORY_DROPPED if scan.to
+// is before the horizon.
+Called<std::vector<Position>> scan_leaves(const AuditLog& log, const LeafScan& scan);
 
 }  // namespace signalbox

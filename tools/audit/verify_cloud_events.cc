@@ -273,7 +273,13 @@ void verify_cloud_events(const fs::path& directory, const ExportManifest& manife
                  work)
         .run();
   }
-  for (const auto& [position, what] : verified.redactions.check_copies()) {
+  auto wrong = verified.redactions.check_copies();
+  for (const Position position : manifest.redacted_here) {
+    wrong.erase(position);
+    if (verified.redactions.redacted_at(position)) continue;
+    wrong.emplace(position, "the manifest says that texts of it were erased, and it is whole");
+  }
+  for (const auto& [position, what] : wrong) {
     for (const ExportSegment& segment : manifest.segments) {
       if (position < segment.first || position > segment.last) continue;
       findings.add({segment.lines_name(), position + 1 - segment.first, position, what});
