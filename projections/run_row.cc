@@ -147,7 +147,9 @@ Stored<void> apply(RunRow& row, const Record& record) {
   const auto run_status = next_status(row.status, number);
   if (std::holds_alternative<StationEvent>(record.event)) {
     const auto station_status = next_status(row.station_status, number);
-    if (!station_status) return misfit(row, record);
+    const bool lacks_attempt =
+        row.attempts == 0 && attempt_presence(number) == AttemptPresence::one;
+    if (!station_status || lacks_attempt) return misfit(row, record);
     row.station_status = *station_status;
   } else if (!run_status && !std::holds_alternative<PlanEvent>(record.event)) {
     return misfit(row, record);

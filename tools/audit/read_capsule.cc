@@ -221,6 +221,9 @@ class CapsuleReader {
     if (pipeline_digest_ != started->pipeline_digest) {
       findings.add({name_, 1, 0, "its pipeline isn't the one that the run pinned"});
     }
+    if (capsule.pipeline.stations.empty()) {
+      findings.add({name_, 1, 0, "its pipeline has no stations, so no run can have it"});
+    }
   }
 
   std::string name_;
