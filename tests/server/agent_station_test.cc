@@ -243,6 +243,22 @@ TEST_F(AgentStation, ASessionThatIsGoneIsBegunAnew) {
             std::string::npos);
 }
 
+// What refuses to go on with it has an id of its own, which is of no session.
+TEST_F(AgentStation, ASessionThatIsGoneIsntTheOneOfItsRefusal) {  // A5
+  Job job = agent_job(
+      "case \"$*\" in *--resume*) " +
+      print_line(
+          R"({"type":"result","subtype":"error_during_execution","is_error":true,"num_turns":0,"session_id":"99999999-0d0f-4a53-9a3c-6c1d0f6f2a10","errors":["No conversation found with session ID: x"]})") +
+      "exit 1;; esac\n" + print_line(success));
+  const std::string asked = "claude:5b6a7c1e-0d0f-4a53-9a3c-6c1d0f6f2a10";
+  job.resume_ref = asked;
+  const JobResult result = end_of(job);
+  EXPECT_EQ(result.outcome, Outcome::succeeded) << result.failure.message;
+  EXPECT_EQ(result.result.external_ref, asked);
+  const std::string learned = site.executor()->learned_ref(job).value();
+  EXPECT_TRUE(learned.empty() || learned == asked) << learned;
+}
+
 // codex reports its thread's id only once it runs; the id has to be kept before anything can fail.
 TEST_F(AgentStation, ALearnedSessionOutlivesShimAndAgent) {
   const Job job = agent_job(
@@ -280,6 +296,18 @@ TEST_F(AgentStation, WhatAKilledAttemptPrintedIsKnown) {  // A5
   EXPECT_TRUE(site.executor()->clean_up_lost(job)->empty());
   EXPECT_EQ(used().usage, (Usage{0, 1000, 1}));
   EXPECT_EQ(metadata(used()).at("usage_estimated"), true);
+}
+
+// The shim lives on, and says that its command was killed.
+TEST_F(AgentStation, WhatACoderunnerThatWasKilledAloneUsedIsKnown) {  // A5
+  const JobResult result = end_of(agent_job(
+      print_line(
+          R"({"type":"assistant","session_id":"s","message":{"id":"m","content":[],"usage":{"input_tokens":900,"output_tokens":100}}})") +
+      "until [ -s \"$SIGNALBOX_ARTIFACTS_DIR/../agent_usage.json\" ]; do sleep 0.05; done\n"
+      "kill -9 $PPID\nsleep 60"));
+  EXPECT_EQ(result.outcome, Outcome::failed);
+  EXPECT_EQ(result.usage, (Usage{0, 1000, 1}));
+  EXPECT_EQ(metadata(result).at("usage_estimated"), true);
 }
 
 TEST_F(AgentStation, WhatATimedOutAttemptUsedIsKnown) {

@@ -331,5 +331,26 @@ TEST(AgentCommand, TellsTheSessionTheModelAndWhatIsLeft) {
                                       "openai_base_url=\"http://localhost:1/v1\"", "-"}));
 }
 
+// An account that pays for what is beyond its plan goes on, so its limit isn't why a call failed.
+TEST(ClaudeTranscript, ALimitThatIsPaidForStopsNothing) {  // A6
+  const auto report_after = [](const std::vector<std::string>& infos) {
+    const auto transcript = claude_transcript();
+    for (const std::string& info : infos) {
+      transcript->line(R"({"type":"rate_limit_event","rate_limit_info":{"resetsAt":1762952400,)" +
+                       info + "}}");
+    }
+    return transcript->report();
+  };
+  const std::string rejected = R"("status":"rejected")";
+  EXPECT_TRUE(report_after({rejected}).quota_refused);
+  EXPECT_TRUE(report_after({rejected + R"(,"isUsingOverage":false)"}).quota_refused);
+  for (const auto& infos : {std::vector<std::string>{rejected + R"(,"isUsingOverage":true)"},
+                            {rejected, R"("status":"allowed")"}}) {
+    const AgentReport report = report_after(infos);
+    EXPECT_FALSE(report.quota_refused);
+    EXPECT_FALSE(report.quota_reset_at_ns);
+  }
+}
+
 }  // namespace
 }  // namespace signalbox

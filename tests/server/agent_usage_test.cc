@@ -88,6 +88,44 @@ TEST(SessionUsage, TotalsOfProcessesAreAdded) {  // A5
   }
 }
 
+// An agent goes on after a result once a task in the background has ended.
+TEST(SessionUsage, WhatIsPrintedAfterTheLastResultIsCounted) {  // A5
+  for (const bool is_resumed : {false, true}) {
+    SessionCalls calls;
+    const Usage usage = calls.end(report_of(
+        claude_transcript(), {assistant_line("a"), claude_result(1000, 100, 0.012, 1000, 100),
+                              assistant_line("b"), assistant_line("c")}));
+    // Two more of 1000 and 1 tokens, at 8 micro-dollars for one of input.
+    EXPECT_EQ(usage, (Usage{12'000 + 16'080, 1100 + 2002, 3}));
+    EXPECT_TRUE(calls.is_estimate());
+    if (!is_resumed) continue;
+    // The session's next total has them.
+    calls.end(report_of(claude_transcript(),
+                        {assistant_line("d"), claude_result(1000, 100, 0.04, 4000, 210)}));
+    EXPECT_EQ(calls.sum(), (Usage{40'000, 4210, 4}));
+  }
+}
+
+TEST(SessionUsage, WhatIsPrintedAfterAResultOfAResumedSessionIsNoTotal) {  // A5
+  SessionCalls calls;
+  calls.end(report_of(claude_transcript(),
+                      {assistant_line("a"), claude_result(1000, 100, 0.012, 1000, 100)}));
+  const Usage usage = calls.end(report_of(
+      claude_transcript(),
+      {assistant_line("b"), claude_result(1000, 100, 0.024, 2000, 200), assistant_line("c")}));
+  // One more of 1000 and 1 tokens.
+  EXPECT_EQ(usage, (Usage{12'000 + 8'040, 1100 + 1001, 2}));
+}
+
+// codex prints no figures before the end of a turn.
+TEST(SessionUsage, ATurnWithoutFiguresIsAnEstimate) {  // A5
+  SessionCalls calls;
+  EXPECT_EQ(calls.end(report_of(codex_transcript(), {R"({"type":"thread.started","thread_id":"t"})",
+                                                     R"({"type":"turn.started"})"})),
+            (Usage{0, 0, 1}));
+  EXPECT_TRUE(calls.is_estimate());
+}
+
 // As of `--output-format json`: without messages, and the same each time.
 TEST(SessionUsage, ResultsAloneAreOfProcesses) {  // A5
   SessionCalls calls;
@@ -230,6 +268,14 @@ TEST(SessionAccount, IsFoundInTheJobOfAnEarlierAttempt) {  // A5
   ASSERT_TRUE(write_account(directory(3), account));
   EXPECT_EQ(usage_of_lost_call(directory(3)), (Usage{0, 10, 2}));
   EXPECT_EQ(usage_of_lost_call(directory(4)), Usage{});
+  SessionAccount settled;
+  settled.session = "settled";
+  settled.agents_total.input = 30;
+  settled.used.emplace().input = 20;
+  settled.used_turns = 1;
+  ASSERT_TRUE(write_account(directory(6), settled));
+  EXPECT_EQ(usage_of_lost_call(directory(6)), (Usage{0, 20, 1}));
+  EXPECT_FALSE(account_before(directory(7), 7, "settled").used) << "that was another call's";
   EXPECT_EQ(account_before(directory(4), 4, "killed").declared.input, 10);
   EXPECT_EQ(account_before(directory(4), 4, "killed").undeclared.input, 0);
 }

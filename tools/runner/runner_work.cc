@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "domain/try.h"
+#include "server/access/secret.h"
 #include "server/git/tree_removal.h"
 #include "server/platform/stored_json.h"
 #include "store/durable_file.h"
@@ -149,6 +150,9 @@ void RunnerWork::remove_old() const {
   for (const auto& entry : fs::directory_iterator(directory_ / "ended", unknown)) {
     const auto age = fs::file_time_type::clock::now() - entry.last_write_time(unknown);
     if (unknown || age < ended_kept) continue;
+    // What the agents of a run that isn't over have used is known from its earlier jobs.
+    const auto parts = parse_job_id(entry.path().filename().string());
+    if (parts && fs::exists(runs() / parts->run_id, unknown)) continue;
     // What couldn't be removed is tried again at the next start.
     if (remove_tree(jobs() / entry.path().filename())) fs::remove(entry.path(), unknown);
   }

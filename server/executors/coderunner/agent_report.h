@@ -72,6 +72,7 @@ struct AgentReport {
   std::int64_t turns = 0;                 // turns of this process
   TokenCounts seen;                       // what it printed of this process's messages
   std::optional<TokenCounts> reported;    // its own latest total, of this process or its session
+  TokenCounts unreported;                 // what it printed after that
   bool is_total_of_session = false;       // the agent's totals are always those of the session
   std::vector<std::string> denied_tools;  // tool names, one per denial
   std::optional<std::int64_t> quota_reset_at_ns;  // end of the usage limit, if reported as data

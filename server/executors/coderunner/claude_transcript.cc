@@ -62,6 +62,7 @@ class ClaudeTranscript final : public AgentTranscript {
       if (!is_subagents) ++turns_since_result_;
       if (const json::object* usage = object_field(*message, "usage")) {
         report_.seen = report_.seen + counts_of(*usage);
+        report_.unreported = report_.unreported + counts_of(*usage);
       }
     }
     report_.turns = turns_of_results_ + turns_since_result_;
@@ -121,11 +122,16 @@ class ClaudeTranscript final : public AgentTranscript {
     report_.api_status = 0;
   }
 
-  // The event reports on every request; only the status `rejected` stops the agent.
+  // The event reports on every request; only the status `rejected` stops the agent, and that only
+  // if the account doesn't pay for what is beyond its plan.
   void rate_limit(const json::object& event) {
     const json::object* info = object_field(event, "rate_limit_info");
-    if (info == nullptr || text_field(*info, "status") != "rejected") return;
-    report_.quota_refused = true;
+    if (info == nullptr) return;
+    const json::value* overage = info->if_contains("isUsingOverage");
+    const bool goes_on = overage != nullptr && overage->is_bool() && overage->get_bool();
+    report_.quota_refused = text_field(*info, "status") == "rejected" && !goes_on;
+    report_.quota_reset_at_ns.reset();
+    if (!report_.quota_refused) return;
     report_.quota_reset_at_ns = utc_ns_of_epoch(figure_field(*info, "resetsAt"));
   }
 
@@ -183,6 +189,7 @@ class ClaudeTranscript final : public AgentTranscript {
     }
     total.cost_microusd = figure_field(event, "total_cost_usd", microusd_per_usd);
     report_.reported = total;
+    report_.unreported = {};
   }
 
   void add_errors(const json::object& event) {

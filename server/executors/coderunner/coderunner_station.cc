@@ -38,8 +38,12 @@ class SessionRecorder {
   }
 
   void on_report(const AgentReport& report) {
-    if (report.session.empty() || report.session == known_) return;
-    known_ = report.session;
+    if (!report.session.empty()) record(report.session);
+  }
+
+  void record(const std::string& session) {
+    if (session.empty() || session == known_) return;
+    known_ = session;
     const auto written = write_learned_session(job_directory_, session_ref(task_.agent, known_));
     if (!written)
       std::fprintf(stderr, "the session is not kept: %s\n", written.error().message.c_str());
@@ -61,8 +65,10 @@ class UsageRecorder {
   }
 
   void on_report(const AgentReport& report) {
-    if (report.seen == kept_) return;
+    if (report.seen == kept_ && report.reported == kept_total_) return;
     kept_ = report.seen;
+    kept_total_ = report.reported;
+    if (report.reported) return static_cast<void>(declare(report));
     SessionAccount account = before_;
     account.session = report.session;
     account.undeclared = report.seen;
@@ -74,6 +80,8 @@ class UsageRecorder {
   AttemptUsage declare(const AgentReport& report) {
     SettledCall settled = settle_call(report, before_, resume_);
     settled.account.session = report.session;
+    settled.account.used = settled.counts;
+    settled.account.used_turns = report.turns;
     keep(settled.account);
     return {usage_of(settled.counts, report.turns), settled.is_estimate};
   }
@@ -90,6 +98,7 @@ class UsageRecorder {
   const bool resume_;
   SessionAccount before_;
   TokenCounts kept_;
+  std::optional<TokenCounts> kept_total_;
 };
 
 DeclaredResult run_agent(const AgentTask& task, const std::filesystem::path& job_directory) {
@@ -113,6 +122,8 @@ DeclaredResult run_agent(const AgentTask& task, const std::filesystem::path& job
     if (resume && session_is_gone(report, end)) {
       std::fputs("the session can't be gone on with; beginning anew\n", stderr);
       resume = false;
+      // The refusal has a session id of its own, which no later call could resume.
+      session.record(task.new_session);
       continue;
     }
     return agent_verdict(task, report, usage.declare(report), end, resume, SystemClock().wall_ns());

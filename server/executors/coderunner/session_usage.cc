@@ -18,7 +18,7 @@ std::filesystem::path account_file(const std::filesystem::path& job_directory) {
 bool is_total_of_session(const AgentReport& report, const TokenCounts& total,
                          const SessionAccount& before) {
   if (report.is_total_of_session) return total.tokens() >= before.agents_total.tokens();
-  const TokenCounts& seen = report.seen;
+  const TokenCounts seen = report.seen - report.unreported;
   const bool has_total = before.agents_total.tokens() > 0;
   const TokenCounts known = has_total ? before.agents_total : before.declared + before.undeclared;
   return known.tokens() > 0 && total.has_at_least(known + seen);
@@ -51,14 +51,15 @@ SettledCall settle_call(const AgentReport& report, const SessionAccount& before,
     settled.counts = with_cost(report.seen, before.agents_total);
     settled.account.agents_total = before.agents_total;
     settled.account.declared = before.declared + settled.counts;
-    settled.is_estimate = settled.counts.tokens() > 0;
+    // Some agents print no figures before the end of a turn.
+    settled.is_estimate = settled.counts.tokens() > 0 || report.turns > 0;
     return settled;
   }
   const TokenCounts& total = *report.reported;
   const bool is_of_session = resumed && is_total_of_session(report, total, before);
   const TokenCounts since = is_of_session ? total - before.agents_total : total;
   // The agent may not have stored what its killed processes used.
-  if (is_of_session && since.has_at_least(report.seen + before.declared)) {
+  if (is_of_session && since.has_at_least(report.seen - report.unreported + before.declared)) {
     settled.counts = since - before.declared;
   } else {
     settled.counts = since;
@@ -68,6 +69,12 @@ SettledCall settle_call(const AgentReport& report, const SessionAccount& before,
     settled.is_estimate = before.declared.tokens() > 0;
   }
   settled.account.agents_total = is_of_session || !resumed ? total : before.agents_total + total;
+  if (report.unreported.tokens() > 0) {  // it went on after a result, and was ended before the next
+    const TokenCounts since_total = with_cost(report.unreported, total);
+    settled.counts = settled.counts + since_total;
+    settled.account.declared = since_total;
+    settled.is_estimate = true;
+  }
   return settled;
 }
 
@@ -76,6 +83,8 @@ SettledCall settle_lost_call(const SessionAccount& account) {
   settled.account.declared = account.declared + settled.counts;
   settled.account.undeclared = {};
   settled.account.undeclared_turns.reset();
+  settled.account.used.reset();
+  settled.account.used_turns.reset();
   settled.is_estimate = settled.counts.tokens() > 0;
   return settled;
 }
@@ -83,6 +92,7 @@ SettledCall settle_lost_call(const SessionAccount& account) {
 Usage usage_of_lost_call(const std::filesystem::path& job_directory) {
   const auto account = read_stored_json<SessionAccount>(account_file(job_directory));
   if (!account) return {};
+  if (account->used) return usage_of(*account->used, account->used_turns.value_or(0));
   return usage_of(settle_lost_call(*account).counts, account->undeclared_turns.value_or(0));
 }
 

@@ -31,9 +31,14 @@ struct SessionAccount {
   TokenCounts declared;    // by processes that have ended; their attempts have declared it
   TokenCounts undeclared;  // by the process under way
   std::optional<std::int64_t> undeclared_turns;
+  // What the job's own call has to declare since its first total, which is counted in the above.
+  // The coderunner may be killed, or find its disk full, before it has declared that.
+  std::optional<TokenCounts> used;
+  std::optional<std::int64_t> used_turns;
 };
 BOOST_DESCRIBE_STRUCT(SessionAccount, (),
-                      (schema, session, agents_total, declared, undeclared, undeclared_turns))
+                      (schema, session, agents_total, declared, undeclared, undeclared_turns, used,
+                       used_turns))
 
 struct SettledCall {
   TokenCounts counts;        // what the attempt has to declare
@@ -50,8 +55,8 @@ SettledCall settle_call(const AgentReport& report, const SessionAccount& before,
 // Returns the same for a call whose process was killed, of which there is only its account.
 SettledCall settle_lost_call(const SessionAccount& account);
 
-// Returns what the killed call of a lost job has used; nothing if there is no account, or it can't
-// be read. Blocks on the disk.
+// Returns what the call of a job has used that has declared nothing; nothing if there is no
+// account, or it can't be read. Blocks on the disk.
 Usage usage_of_lost_call(const std::filesystem::path& job_directory);
 
 // Returns the account that the newest attempt before `attempt` of the same station has left of the

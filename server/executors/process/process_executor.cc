@@ -144,6 +144,14 @@ std::string ref_at_start(const Job& job) {
 // Returns the entry of the environment that the job's processes have, its shim included.
 std::string span_entry(const Job& job) { return "SIGNALBOX_SPAN_ID=" + to_string(job.span_id); }
 
+// Adds what the agent of a job without a result.json has used, as far as that is known: its
+// coderunner was killed, or its disk was full.
+void add_undeclared_usage(const Job& job, const JobDirectory& directory, JobResult& result) {
+  if (job.definition.executor != ExecutorKind::coderunner) return;
+  result.usage = usage_of_lost_call(directory.root);
+  if (result.usage != Usage{}) result.result.metadata = R"({"usage_estimated":true})";
+}
+
 // Writes the task file of a station whose command needs more than its environment.
 Stored<void> write_task(const Job& job, const std::filesystem::path& job_directory) {
   if (job.definition.executor == ExecutorKind::coderunner) {
@@ -280,8 +288,12 @@ Executed<JobState> ProcessExecutor::poll(const Job& job) {
 }
 
 Executed<JobResult> ProcessExecutor::fetch_result(const Job& job) {
-  auto report = report_job(job, directory_of(job), artifacts_);
+  const JobDirectory directory = directory_of(job);
+  auto report = report_job(job, directory, artifacts_);
   if (!report) return storage_error(report.error());
+  if (!read_declared_result(directory.artifacts() / "result.json")) {
+    add_undeclared_usage(job, directory, *report);
+  }
   if (report->result.external_ref == job.id) {  // the job declared no ref of its own
     const auto learned = TRY(learned_ref(job));
     report->result.external_ref = learned.empty() ? ref_at_start(job) : learned;
@@ -326,9 +338,8 @@ void ProcessExecutor::describe_lost(const Job& job, JobResult& result) {
   if (declared) {
     result.usage = declared->used();
     result.result.metadata = declared->metadata.value_or("");
-  } else if (job.definition.executor == ExecutorKind::coderunner) {
-    result.usage = usage_of_lost_call(directory.root);
-    if (result.usage != Usage{}) result.result.metadata = R"({"usage_estimated":true})";
+  } else {
+    add_undeclared_usage(job, directory, result);
   }
 }
 
