@@ -5,6 +5,7 @@
 
 #include "server/text/time_text.h"
 #include "tests/scenarios/lock_fixture.h"
+#include "tests/scenarios/on_terminal.h"
 
 namespace signalbox {
 namespace {
@@ -57,6 +58,34 @@ TEST_F(LockCliTest, ExecIsRefusedWhileAnotherHolds) {  // L2
   EXPECT_EQ(exec({"--conflict-exit-code", "99"}, {"true"}).exit_code, 99);
   EXPECT_EQ(exec({"--json"}, {"true"}).exit_code, 1);
   EXPECT_TRUE(one_object(exec({"--json"}, {"true"})).contains("error"));
+}
+
+// Stopped, it would beat no more, and the command go on beside the lock's next holder.
+TEST_F(LockCliTest, ExecIsNotStopped) {  // L7
+  const auto held = start_exec("held", {"--lease-ms", std::to_string(short_lease_ms)},
+                               {"sh", "-c",
+                                "touch '" + path_of("begun") + "'; while [ ! -e '" + path_of("go") +
+                                    "' ]; do sleep 0.02; done"});
+  await([this] { return std::filesystem::exists(path_of("begun")); });
+  const auto expires_at = [this] {
+    return text(rpc("lock.get", {{"key", "deploy"}}).at("lock").as_object(), "expires_at");
+  };
+  for (const int signal : {SIGTSTP, SIGTTIN, SIGTTOU}) held->send(signal);
+  const std::string before = expires_at();
+  ASSERT_TRUE(eventually([&] { return expires_at() != before; })) << "it beats no more";
+  go();
+  EXPECT_EQ(held->wait(), 0) << held->err();
+}
+
+// As ssh and sudo do it, whatever their input is.
+TEST_F(LockCliTest, ExecGivesTheTerminalToACommandThatAsksOnIt) {  // L7
+  const Output asked =
+      on_terminal(SIGNALBOX_BINARY " lock exec deploy --data " + server_.data().string() +
+                      " -- sh -c 'read answer </dev/tty; echo it was asked'"
+                      " </dev/null",
+                  {});
+  EXPECT_NE(asked.out.find("it was asked"), std::string::npos) << asked.out;
+  EXPECT_EQ(holder(), "");
 }
 
 // A second command of the same owner would be granted the first one's hold and run at the same

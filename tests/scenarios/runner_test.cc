@@ -168,6 +168,30 @@ remote = "origin"
   EXPECT_NE(server_.cli({"run", "diff", id}).out.find("+new"), std::string::npos);
 }
 
+// Whatever ends with the runner is done elsewhere: none of it may go on here.
+TEST_F(RunnerTest, AnEvictedRunnerEndsItsJobsFirst) {  // N3
+  RunnerProcess& runner = start_runner("one", {"--labels", "gpu", "--slots", "12"});
+  for (int number = 0; number < 12; ++number) {
+    (void)start_run("trap 'echo x >> \"$D/ends\"; sleep 0.1; exit 1' TERM; " + counted());
+  }
+  ASSERT_TRUE(eventually([&] { return executions() == 12; })) << runner.log();
+  (void)result({"runner", "evict", id_of("one")});
+  EXPECT_GT(runner.wait(), 0) << runner.log();
+  EXPECT_EQ(lines_of(at("ends")).size(), 12U) << runner.log();
+}
+
+// It is a way to say that there was nothing to do.
+TEST_F(RunnerTest, AJobThatSaysItIsCanceledIsNotLost) {  // N5
+  start_runner("one", {"--labels", "gpu"});
+  const std::string id = start_run(
+      "echo x >> \"$D/executions\"; echo '{\"outcome\":\"canceled\",\"summary\":\"none\"}' "
+      ">\"$SIGNALBOX_ARTIFACTS_DIR/result.json\"",
+      "\"gpu\"", quick_retry);
+  EXPECT_TRUE(eventually([&] { return status(id) == "canceled" || status(id) == "failed"; }));
+  EXPECT_EQ(status(id), "canceled") << json::serialize(detail(id));
+  EXPECT_EQ(executions(), 1U);
+}
+
 TEST_F(RunnerOverTls, ExecutesJobsWithATokenThatIsForNothingElse) {  // N1, N2, N3
   RunnerProcess runner(scratch_.path() / "one", where_, {"--name", "one", "--labels", "gpu"});
   runner.start();

@@ -10,7 +10,7 @@
 
 #include "domain/try.h"
 #include "server/rpc/page_limit.h"
-#include "tools/cli/client.h"
+#include "tools/cli/active_call.h"
 #include "tools/cli/json_fields.h"
 #include "tools/cli/nearest_word.h"
 #include "tools/cli/past_call.h"
@@ -18,11 +18,6 @@
 
 namespace signalbox {
 namespace {
-
-// While a server of a cell takes over, none of them takes commands. Who names several addresses is
-// told so only after this.
-constexpr std::chrono::seconds takeover_time{5};
-constexpr std::chrono::milliseconds takeover_pause{50};
 
 // What a late completion says of usage that couldn't be counted just then. Nobody else may know it,
 // so the call is repeated, which changes nothing but that.
@@ -55,16 +50,7 @@ Called<boost::json::object> call_once(const Invocation& invocation, std::string_
                                       boost::json::object params) {
   if (invocation.is_about_past()) return call_past(invocation, method, std::move(params));
   ServerAddress server = TRY(invocation.server_address());
-  const auto until = std::chrono::steady_clock::now() + takeover_time;
-  for (;;) {
-    auto client = TRY(Client::connect(server));
-    auto answer = client.call(method, params);
-    const bool is_elsewhere = !answer && code_of(answer.error()) == "NOT_ACTIVE";
-    if (!is_elsewhere || server.endpoints.size() < 2) return answer;
-    if (std::chrono::steady_clock::now() > until) return answer;
-    server = server.after(client.endpoint());
-    std::this_thread::sleep_for(takeover_pause);
-  }
+  return call_active(server, method, params);
 }
 
 bool is_uncounted(const boost::json::object& error) {

@@ -115,4 +115,13 @@ ServerAddress ServerAddress::after(const Endpoint& last) const {
   return rotated;
 }
 
+ServerAddress ServerAddress::from(const Endpoint& first) const {
+  ServerAddress rotated = *this;
+  const auto found = std::find(rotated.endpoints.begin(), rotated.endpoints.end(), first);
+  if (found != rotated.endpoints.end()) {
+    std::rotate(rotated.endpoints.begin(), found, rotated.endpoints.end());
+  }
+  return rotated;
+}
+
 }  // namespace signalbox

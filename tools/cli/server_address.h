@@ -53,6 +53,8 @@ struct ServerAddress {
   // Returns the same with the endpoints behind `last` first and `last` at the end: a client whose
   // connection to that one broke tries the others before it.
   [[nodiscard]] ServerAddress after(const Endpoint& last) const;
+  // Returns the same, beginning with `first`, which took commands most recently.
+  [[nodiscard]] ServerAddress from(const Endpoint& first) const;
 };
 
 // Returns whether the text can be the name or the address of a host, without brackets, and be part

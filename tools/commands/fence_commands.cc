@@ -88,17 +88,37 @@ Called<json::object> fence_params(const FenceMarker& marker) {
   return params;
 }
 
-// Asks the server that the invocation names, else the one that made the worktree.
-Called<json::object> ask_server(const Invocation& invocation, const FenceMarker& marker,
-                                json::object params) {
-  Invocation target = invocation;
-  if (target.socket.empty() && target.server.empty() && target.data.empty()) {
-    target.socket = marker.socket;
+// Asks the endpoints in their order until one answers for the present. One that stands by in a cell
+// answers for a moment before, when the run may still have gone on.
+Called<json::object> ask_active(ServerAddress address, const json::object& params) {
+  constexpr std::chrono::milliseconds patience{limits::fence_check_ms_max};
+  std::string as_of;
+  for (std::size_t left = address.endpoints.size(); left > 0; --left) {
+    auto client = TRY(Client::connect(address, patience));
+    auto answer = client.call("run.fence", params);
+    if (!answer || !answer->contains("as_of")) return answer;
+    as_of = text_at(*answer, "as_of");
+    address = address.after(client.endpoint());
   }
-  const auto address = TRY(target.server_address());
-  auto client =
-      TRY(Client::connect(address, std::chrono::milliseconds(limits::fence_check_ms_max)));
-  return client.call("run.fence", std::move(params));
+  return tl::unexpected(from_rejection(
+      {ErrorCode::NOT_ACTIVE,
+       "the server at " + address.text() + " stands by, and knows only how it was at " + as_of +
+           "; name the one that takes commands in SIGNALBOX_SERVER, and push again",
+       {{"as_of", as_of}},
+       {"signalbox cell status"}}));
+}
+
+// Asks the server that the invocation names, else the one that made the worktree, else the one that
+// SIGNALBOX_SERVER names.
+Called<json::object> ask_server(const Invocation& invocation, const FenceMarker& marker,
+                                const json::object& params) {
+  Invocation target = invocation;
+  const bool is_named = !target.socket.empty() || !target.server.empty() || !target.data.empty();
+  if (!is_named) target.socket = marker.socket;
+  auto answer = ask_active(TRY(target.server_address()), params);
+  const bool has_other = !is_named && !environment_variable("SIGNALBOX_SERVER").empty();
+  if (answer || !has_other || code_of(answer.error()) != "NOT_ACTIVE") return answer;
+  return ask_active(TRY(invocation.server_address()), params);
 }
 
 Called<json::object> check(const Invocation& invocation) {
@@ -111,7 +131,7 @@ Called<json::object> check(const Invocation& invocation) {
   if (!marker) return tl::unexpected(push_refused(from_store_error(marker.error())));
   auto params = fence_params(*marker);
   if (!params) return tl::unexpected(push_refused(params.error()));
-  auto result = ask_server(invocation, *marker, std::move(*params));
+  auto result = ask_server(invocation, *marker, *params);
   if (!result) return tl::unexpected(push_refused(result.error()));
   (*result)["fenced"] = true;
   return result;
@@ -165,7 +185,8 @@ void add_fence_check(ToolCommand fence, Invocation& invocation) {
       "check", "Check whether the current worktree may push, as the hook does");
   command.footer(
       "Exit codes: 0 the push is allowed, or this isn't the worktree of a run; 1 it is\n"
-      "refused; 69 the server can't be reached, which the hook treats as a refusal.\n"
+      "refused; 69 the server can't be reached, and 75 it stands by in a cell, which the\n"
+      "hook treats as a refusal.\n"
       "SIGNALBOX_SPAN_ID and SIGNALBOX_TOKEN name the attempt, as in a job's\n"
       "environment; each that is set must be the current one.\n\n"
       "Examples:\n"

@@ -52,11 +52,15 @@ void default_signals() {
   sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
+// Returns the controlling terminal, which standard input needn't be; invalid if there is none.
+FileDescriptor open_terminal() { return FileDescriptor(::open("/dev/tty", O_RDWR | O_CLOEXEC)); }
+
 // Makes `group` the terminal's foreground process group. A background process may do this while
 // SIGTTOU is ignored.
 void give_terminal_to(pid_t group) {
+  const FileDescriptor terminal = open_terminal();
   const auto before = ::signal(SIGTTOU, SIG_IGN);
-  ::tcsetpgrp(STDIN_FILENO, group);
+  if (terminal) ::tcsetpgrp(terminal.get(), group);
   ::signal(SIGTTOU, before);
 }
 
@@ -175,7 +179,8 @@ LockChild::~LockChild() {
 void LockChild::send(int signal) const {
   ::kill(-pid_, signal);
   // A stopped process handles the signal only after SIGCONT.
-  if (signal == SIGTERM || signal == SIGHUP) ::kill(-pid_, SIGCONT);
+  const bool may_end = signal == SIGTERM || signal == SIGHUP || signal == SIGINT;
+  if (may_end || signal == SIGQUIT) ::kill(-pid_, SIGCONT);
 }
 
 bool LockChild::has_ended() {
@@ -183,13 +188,27 @@ bool LockChild::has_ended() {
   while (!ended_ && ::waitpid(pid_, &status, WNOHANG | WUNTRACED) == pid_) {
     if (WIFSTOPPED(status)) {
       // After ^Z nothing could continue the command, and its lock would stay held: continue it.
-      if (has_terminal_ && WSTOPSIG(status) == SIGTSTP) ::kill(-pid_, SIGCONT);
+      const int signal = WSTOPSIG(status);
+      const bool goes_on = signal == SIGTSTP
+                               ? has_terminal_
+                               : (signal == SIGTTIN || signal == SIGTTOU) && hand_over_terminal();
+      if (goes_on) ::kill(-pid_, SIGCONT);
       continue;
     }
     ended_ = true;
     status_ = status;
   }
   return ended_;
+}
+
+// A command without a terminal as its input may ask for something on it all the same, such as a
+// passphrase.
+bool LockChild::hand_over_terminal() {
+  const FileDescriptor terminal = open_terminal();
+  if (!terminal || ::tcgetpgrp(terminal.get()) != ::getpgrp()) return false;
+  has_terminal_ = true;
+  give_terminal_to(pid_);
+  return true;
 }
 
 int LockChild::exit_code() const {

@@ -21,8 +21,8 @@ class LockChild {
   };
 
   // Starts the command with our standard descriptors, default signal dispositions and no blocked
-  // signals; on a terminal, in the foreground. Fails with the errno of fork or exec. Must be called
-  // before the process has other threads.
+  // signals; with a terminal as its input, in the foreground, else once it asks for that. Fails
+  // with the errno of fork or exec. Must be called before the process has other threads.
   static tl::expected<LockChild, int> start(const Settings& settings);
 
   LockChild(LockChild&& other) noexcept;
@@ -40,6 +40,8 @@ class LockChild {
   [[nodiscard]] bool group_is_left() const;
 
  private:
+  // Makes the command's group the foreground one, if that is ours. Returns whether it is.
+  bool hand_over_terminal();
   LockChild(pid_t pid, pid_t guardian, FileDescriptor life_line, bool has_terminal)
       : pid_(pid),
         guardian_(guardian),

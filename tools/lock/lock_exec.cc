@@ -14,6 +14,7 @@
 
 #include "domain/limits.h"
 #include "domain/try.h"
+#include "tools/cli/active_call.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/json_fields.h"
 #include "tools/cli/remote_call.h"
@@ -37,6 +38,8 @@ constexpr milliseconds group_poll_pause{10};
 constexpr int not_executable = 126;
 constexpr int not_found = 127;
 constexpr std::array forwarded = {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
+// Stopped, this process would beat no more, and the command go on after its lock had expired.
+constexpr std::array terminal_stops = {SIGTSTP, SIGTTIN, SIGTTOU};
 
 struct ExecOptions {
   std::string key;
@@ -67,8 +70,7 @@ void report_failure(const Invocation& invocation, const std::string& key, const 
                 ")\n");
 }
 
-Called<json::object> acquire(const ServerAddress& server, const ExecOptions& options) {
-  auto client = TRY(Client::connect(server, milliseconds(options.wait_ms) + acquire_patience));
+Called<json::object> acquire(ServerAddress& server, const ExecOptions& options) {
   json::object params{{"key", options.key},
                       {"owner", options.owner.value_or(lock_owner_of(::getpid()))},
                       {"lease_ms", options.lease_ms}};
@@ -77,14 +79,16 @@ Called<json::object> acquire(const ServerAddress& server, const ExecOptions& opt
   if (options.wait_ms > 0) params["wait_ms"] = options.wait_ms;
   set_param(params, "reason", options.reason);
   set_param(params, "run_root", options.run_root);
-  return client.call("lock.acquire", std::move(params));
+  return call_active(server, "lock.acquire", params,
+                     {.timeout = milliseconds(options.wait_ms) + acquire_patience});
 }
 
 // Releases the lock, and reports a failure. Returns false if the lock was no longer held.
 bool release(const Invocation& invocation, const LockBeat::Settings& held) {
-  auto client = Client::connect(held.server, std::min(release_patience, LockBeat::patience(held)));
-  auto released = client ? client->call("lock.release", {{"key", held.key}, {"token", held.token}})
-                         : tl::unexpected(client.error());
+  const milliseconds patience = std::min(release_patience, LockBeat::patience(held));
+  ServerAddress server = held.server;
+  auto released = call_active(server, "lock.release", {{"key", held.key}, {"token", held.token}},
+                              {.timeout = patience, .takeover_time = patience});
   if (released && true_at(*released, "released")) return true;
   if (released) {
     report_failure(
@@ -111,6 +115,7 @@ FileDescriptor block_signals() {
   sigprocmask(SIG_BLOCK, &signals, nullptr);
   // If the reader of our messages is gone, SIGPIPE must not end us before the command.
   ::signal(SIGPIPE, SIG_IGN);
+  for (const int signal : terminal_stops) ::signal(signal, SIG_IGN);
   return FileDescriptor(::signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
 }
 
@@ -250,7 +255,8 @@ void add_lock_exec_command(ToolCommand lock, Invocation& invocation) {
       "SIGNALBOX_TOKEN, SIGNALBOX_LOCK_KEY, and SIGNALBOX_SOCKET or SIGNALBOX_SERVER.\n"
       "It runs in its own process group, which is ended (TERM, grace, KILL) when\n"
       "heartbeats fail or this process is killed. TERM, INT, HUP, QUIT, USR1 and USR2\n"
-      "are passed on to it. Failed heartbeats are reported on stderr, with --json as\n"
+      "are passed on to it; ^Z stops neither of them. Failed heartbeats are reported on stderr, "
+      "with --json as\n"
       "one {\"code\", \"message\", \"details\"} a line; stdout belongs to the command.\n\n"
       "Exits as the command does (128 + the signal that ended it); with 75 if the lock\n"
       "was lost, 1 if it is held already (also by the same owner), 126 if the command\n"

@@ -148,9 +148,18 @@ void JobRelay::accept_all() {
   }
 }
 
+void JobRelay::put_first(const Endpoint& endpoint) {
+  const std::lock_guard lock(mutex_);
+  server_ = server_.from(endpoint);
+}
+
 void JobRelay::pass(Connection& connection) {
-  for (const Endpoint& endpoint : server_.endpoints) {
-    auto opened = ServerConnection::open(server_, endpoint, connect_time_max, milliseconds(0));
+  const ServerAddress server = [this] {
+    const std::lock_guard lock(mutex_);
+    return server_;
+  }();
+  for (const Endpoint& endpoint : server.endpoints) {
+    auto opened = ServerConnection::open(server, endpoint, connect_time_max, milliseconds(0));
     if (!opened) continue;
     const std::lock_guard lock(mutex_);
     if (!stopping_) connection.server.emplace(std::move(*opened));

@@ -22,6 +22,9 @@ class JobRelay {
                                                   ServerAddress server);
   // Ends all connections.
   ~JobRelay();
+  // Has later connections lead to this endpoint first: in a cell, only the active server takes
+  // commands. Any thread.
+  void put_first(const Endpoint& endpoint);
   JobRelay(const JobRelay&) = delete;
   JobRelay& operator=(const JobRelay&) = delete;
 
@@ -33,8 +36,8 @@ class JobRelay {
   void pass(Connection& connection);
 
   const FileDescriptor socket_;
-  const ServerAddress server_;
   std::mutex mutex_;
+  ServerAddress server_;
   std::condition_variable ended_;  // of a connection, or of all
   std::list<Connection> connections_;
   bool stopping_ = false;

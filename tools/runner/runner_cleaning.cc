@@ -3,8 +3,10 @@
 #include <chrono>
 
 #include "server/limits.h"
+#include "server/platform/clock.h"
 #include "server/text/described_json.h"
 #include "tools/cli/json_fields.h"
+#include "tools/runner/old_artifacts.h"
 #include "tools/runner/runner_link.h"
 
 namespace signalbox {
@@ -15,11 +17,13 @@ namespace json = boost::json;
 constexpr std::chrono::seconds cleaning_pause{60};
 // A worktree waits for the end of the run's job, and for its remote.
 constexpr std::chrono::seconds removal_pause{1};
+constexpr std::chrono::hours old_files_pause{1};
 
 }  // namespace
 
 void RunnerLink::clean_up(RunnerRuns& runs) {
   auto next_round = std::chrono::steady_clock::now() + cleaning_pause;
+  auto next_old_files = next_round;
   for (;;) {
     {
       std::unique_lock lock(mutex_);
@@ -34,6 +38,9 @@ void RunnerLink::clean_up(RunnerRuns& runs) {
     if (std::chrono::steady_clock::now() < next_round) continue;
     ask_about_runs(runs);
     next_round = std::chrono::steady_clock::now() + cleaning_pause;
+    if (std::chrono::steady_clock::now() < next_old_files) continue;
+    remove_old_files();
+    next_old_files = std::chrono::steady_clock::now() + old_files_pause;
   }
 }
 
@@ -69,6 +76,13 @@ void RunnerLink::remove_worktree(RunnerRuns& runs, const WorkspaceRemoval& remov
   }
   const std::lock_guard lock(mutex_);
   removals_.erase(removal.run_id);
+}
+
+void RunnerLink::remove_old_files() {
+  work_.remove_old();
+  const auto removed = remove_old_artifacts(artifacts_, jobs_.unsent_artifacts(),
+                                            SystemClock().wall_ns() - artifacts_kept_ns);
+  if (!removed) log_("old artifacts aren't removed: " + removed.error().message);
 }
 
 void RunnerLink::ask_about_runs(RunnerRuns& runs) {

@@ -113,6 +113,9 @@ Called<RunnerSettings> settings_of(const RunnerOptions& options) {
   return settings;
 }
 
+// How long a runner that was evicted waits for its jobs' ends, beyond their own time for it.
+constexpr std::chrono::seconds eviction_patience{30};
+
 using LogLine = std::function<void(const std::string& text)>;
 
 // Returns what writes lines as the server's log has them; it may be called by any thread.
@@ -138,6 +141,16 @@ void stop_on_signal(RunnerLink& link, const std::atomic<bool>& over, const LogLi
   }
   if (!over) log_line("stopping: its jobs go on, and the next start of this runner follows them");
   link.stop();
+}
+
+// Ends the jobs of a runner that was evicted: they are done elsewhere, so none may go on unnoticed.
+void end_jobs(RunnerJobs& jobs, const LogLine& log_line) {
+  jobs.cancel_all();
+  for (const std::string& job_id : jobs.await_ends(eviction_patience)) {
+    log_line("job " + job_id +
+             " hasn't ended yet, and may go on: kill what has SIGNALBOX_SPAN_ID=" +
+             jobs.span_of(job_id) + " in its environment");
+  }
 }
 
 Called<void> run_runner(const Invocation& invocation, const RunnerOptions& options) {
@@ -166,7 +179,8 @@ Called<void> run_runner(const Invocation& invocation, const RunnerOptions& optio
   known = &jobs;
   TRY(jobs.load());
   RunnerLink link(
-      server, [&invocation] { return invocation.server_address(); }, std::move(settings), work,
+      server, [&invocation] { return invocation.server_address(); },
+      [&relay](const Endpoint& active) { relay->put_first(active); }, std::move(settings), work,
       jobs, execution.artifacts(), log_line);
   std::atomic<bool> over = false;
   std::thread waits_for_signal([&] { stop_on_signal(link, over, log_line); });
@@ -176,7 +190,7 @@ Called<void> run_runner(const Invocation& invocation, const RunnerOptions& optio
       work, [&jobs](const RunId& run_id) { return jobs.hold_jobs_of(run_id); }, log_line);
   std::thread cleans([&] { link.clean_up(runs); });
   auto ended = link.exchange();
-  if (!ended && code_of(ended.error()) == "RUNNER_EVICTED") jobs.cancel_all();
+  if (!ended && code_of(ended.error()) == "RUNNER_EVICTED") end_jobs(jobs, log_line);
   over = true;
   runs.stop();
   ::pthread_kill(waits_for_signal.native_handle(), SIGTERM);

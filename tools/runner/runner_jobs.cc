@@ -45,6 +45,12 @@ std::string RunnerJobs::secret_of(const std::string& job_id) const {
   return taken == jobs_.end() ? std::string() : taken->second.order.secret;
 }
 
+std::string RunnerJobs::span_of(const std::string& job_id) const {
+  const std::lock_guard lock(mutex_);
+  const auto taken = jobs_.find(job_id);
+  return taken == jobs_.end() ? std::string() : to_string(taken->second.order.job.span_id);
+}
+
 Called<void> RunnerJobs::load() {
   auto orders = orders_.taken();
   if (!orders) return tl::unexpected(orders.error());
@@ -304,10 +310,39 @@ void RunnerJobs::cancel_all() {
   for (auto& [job_id, taken] : jobs_) end(taken);
 }
 
+std::vector<std::string> RunnerJobs::await_ends(std::chrono::milliseconds patience) {
+  std::unique_lock lock(mutex_);
+  std::chrono::milliseconds grace{0};
+  for (const auto& [job_id, taken] : jobs_) {
+    grace = std::max(grace, std::chrono::milliseconds(taken.order.job.definition.cancel_grace_ms));
+  }
+  const auto under_way = [this] {
+    std::vector<std::string> ids;
+    for (const auto& [job_id, taken] : jobs_) {
+      if (!taken.result) ids.push_back(job_id);
+    }
+    return ids;
+  };
+  all_ended_.wait_until(lock, Clock::now() + grace + patience,
+                        [&] { return stopping_ || under_way().empty(); });
+  return under_way();
+}
+
+std::set<Digest> RunnerJobs::unsent_artifacts() const {
+  const std::lock_guard lock(mutex_);
+  std::set<Digest> digests;
+  for (const auto& [job_id, taken] : jobs_) {
+    if (!taken.result) continue;
+    for (const Artifact& each : taken.result->result.artifacts) digests.insert(each.sha256);
+  }
+  return digests;
+}
+
 void RunnerJobs::stop() {
   const std::lock_guard lock(mutex_);
   stopping_ = true;
   ended_.notify_all();
+  all_ended_.notify_all();
 }
 
 void RunnerJobs::note_submitted(const Job& job, const std::string& external_ref) {
@@ -327,6 +362,7 @@ void RunnerJobs::note_finished(const Job& job, const JobResult& result) {
   const auto place = jobs_.find(job.id);
   if (place == jobs_.end()) return;
   place->second.result = result;
+  all_ended_.notify_all();
   if (forget_if_over(job.id, place->second)) {
     jobs_.erase(place);
   } else {

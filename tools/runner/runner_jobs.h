@@ -62,6 +62,8 @@ class RunnerJobs {
 
   // Returns what a job authenticates with; "" for one that isn't here.
   [[nodiscard]] std::string secret_of(const std::string& job_id) const;
+  // Returns the span of its attempt, which its processes have in their environment; "" as above.
+  [[nodiscard]] std::string span_of(const std::string& job_id) const;
 
   // Returns a job that has ended and whose result is to be sent now, if there is one.
   std::optional<EndedJob> next_ended();
@@ -75,8 +77,13 @@ class RunnerJobs {
   // Has this sent instead of a result that can't be.
   void replace_result(const std::string& job_id, Failure why);
 
-  // Ends all jobs, for a service that was away for too long.
+  // Ends all jobs, for a service that was away for too long, or doesn't want them any more.
   void cancel_all();
+  // Blocks until all jobs have ended, for `patience` beyond the longest time in which one of them
+  // may end by itself, or until stop(). Returns the ids of those that have not.
+  std::vector<std::string> await_ends(std::chrono::milliseconds patience);
+  // Returns the digests of what the results name that the service doesn't have yet.
+  [[nodiscard]] std::set<Digest> unsent_artifacts() const;
   // Makes wait_for_ended() return. The jobs go on: the next process of the runner finds them.
   void stop();
 
@@ -125,6 +132,7 @@ class RunnerJobs {
   const Log log_;
   mutable std::mutex mutex_;
   std::condition_variable ended_;
+  std::condition_variable all_ended_;  // notified with each end, and by stop()
   std::map<std::string, Taken> jobs_;
   std::set<RunId> held_;  // runs of which no job is begun
   std::size_t done_ = 0;

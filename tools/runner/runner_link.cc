@@ -8,6 +8,7 @@
 #include "server/platform/clock.h"
 #include "server/platform/http_request.h"
 #include "server/text/described_json.h"
+#include "tools/cli/active_call.h"
 #include "tools/cli/backoff.h"
 #include "tools/cli/json_fields.h"
 
@@ -76,14 +77,22 @@ void RunnerLink::Line::interrupt() {
   if (client_ != nullptr) client_->interrupt();
 }
 
-RunnerLink::RunnerLink(ServerAddress server, FindServer find_server, RunnerSettings settings,
-                       RunnerWork& work, RunnerJobs& jobs, ArtifactStore& artifacts, Log log)
+ServerAddress RunnerLink::Line::address() const {
+  const std::lock_guard lock(mutex_);
+  return client_ == nullptr ? server_ : server_.from(client_->endpoint());
+}
+
+RunnerLink::RunnerLink(ServerAddress server, FindServer find_server, NoteActive note_active,
+                       RunnerSettings settings, RunnerWork& work, RunnerJobs& jobs,
+                       ArtifactStore& artifacts, Log log)
     : settings_(std::move(settings)),
       work_(work),
       jobs_(jobs),
+      artifacts_(artifacts),
       log_(std::move(log)),
       server_(std::move(server)),
       find_server_(std::move(find_server)),
+      note_active_(std::move(note_active)),
       instance_(to_string(RandomIdSource().next_span_id())),
       reports_(server_, find_server_, report_time(settings_.lease_ms)),
       results_(server_, find_server_, answer_time),
@@ -151,6 +160,7 @@ Called<void> RunnerLink::exchange() {
       if (!trouble_.empty()) log_("the service answers again");
       trouble_.clear();
       away_since_.reset();
+      note_active_(reports_.address().endpoints.front());
       backoff.reset();
       if (answer->drains != drains_) {
         log_(answer->drains ? "takes no new jobs: it is drained" : "takes jobs again");
@@ -243,8 +253,10 @@ void RunnerLink::say_farewell() {
   RunnerReport report = next_report();
   report.drains = true;
   report.wait_ms = 0;
-  auto client = Client::connect(server_, farewell_time);
-  if (client) (void)client->call("runner.exchange", to_json(report).as_object());
+  ServerAddress server = reports_.address();
+  if (const auto found = find_server_()) server.secret = found->secret;
+  (void)call_active(server, "runner.exchange", to_json(report).as_object(),
+                    {.timeout = farewell_time, .takeover_time = farewell_time});
 }
 
 bool RunnerLink::pause(milliseconds time) {

@@ -40,10 +40,14 @@ class RunnerLink {
   // Returns where the service is, with the access token as it is now.
   using FindServer = std::function<Called<ServerAddress>()>;
 
+  // Is told which endpoint has answered a report, which only an active server does.
+  using NoteActive = std::function<void(const Endpoint& endpoint)>;
+
   // All outlive this. `find_server` is called for each new connection, on any thread, so that a
   // token can be replaced while jobs run.
-  RunnerLink(ServerAddress server, FindServer find_server, RunnerSettings settings,
-             RunnerWork& work, RunnerJobs& jobs, ArtifactStore& artifacts, Log log);
+  RunnerLink(ServerAddress server, FindServer find_server, NoteActive note_active,
+             RunnerSettings settings, RunnerWork& work, RunnerJobs& jobs, ArtifactStore& artifacts,
+             Log log);
 
   // Registers the runner unless it is registered, and then exchanges reports and answers until
   // stop(), or with `once` until a job is over. Blocks. Fails with RUNNER_EVICTED, or with
@@ -55,8 +59,8 @@ class RunnerLink {
   void send_outputs();
   // Tells the service that it ends, if that is possible within moments: it gets no new jobs then.
   void say_farewell();
-  // Removes what runs that are over have left, every minute, and worktrees when the service asks
-  // for it, until stop(). Blocks.
+  // Removes what runs that are over have left, every minute, worktrees when the service asks for
+  // it, and every hour what is old of forgotten jobs, until stop(). Blocks.
   void clean_up(RunnerRuns& runs);
   // Makes all of them return soon. Any thread.
   void stop();
@@ -70,9 +74,11 @@ class RunnerLink {
     Called<boost::json::object> call(std::string_view method, const boost::json::object& params);
     // Makes the call under way fail, and all later ones.
     void interrupt();
+    // Returns the address, with the endpoint of the latest answer first.
+    [[nodiscard]] ServerAddress address() const;
 
    private:
-    std::mutex mutex_;  // of what interrupt() touches
+    mutable std::mutex mutex_;  // of what interrupt() and address() touch
     ServerAddress server_;
     const FindServer& find_server_;
     const std::chrono::milliseconds answer_time_;
@@ -97,6 +103,7 @@ class RunnerLink {
   void remove_worktrees(RunnerRuns& runs);
   void remove_worktree(RunnerRuns& runs, const WorkspaceRemoval& removal);
   void ask_about_runs(RunnerRuns& runs);
+  void remove_old_files();
   // Takes those orders out of an answer that say what this version doesn't know, and ends them.
   void refuse_unreadable_orders(boost::json::object& answer);
   // Ends all jobs if the service has been away for too long.
@@ -107,9 +114,11 @@ class RunnerLink {
   RunnerSettings settings_;
   RunnerWork& work_;
   RunnerJobs& jobs_;
+  ArtifactStore& artifacts_;
   const Log log_;
   const ServerAddress server_;
   const FindServer find_server_;
+  const NoteActive note_active_;
   const std::string instance_;  // of this process
   Line reports_;
   Line results_;
