@@ -1,5 +1,6 @@
 #include "server/transport/tls_relay.h"
 
+#include <poll.h>
 #include <sys/resource.h>
 
 #include <array>
@@ -36,7 +37,8 @@ class TlsRelay : public std::enable_shared_from_this<TlsRelay> {
       : context_(std::move(context)),
         outer_(std::move(outer), *context_),
         inner_(std::move(inner)),
-        deadline_(inner_.get_executor()) {
+        deadline_(inner_.get_executor()),
+        next_look_(inner_.get_executor()) {
     SSL_set_mode(outer_.native_handle(), SSL_MODE_RELEASE_BUFFERS);
   }
 
@@ -98,13 +100,40 @@ class TlsRelay : public std::enable_shared_from_this<TlsRelay> {
   }
 
   void write_outer(std::size_t bytes) {
+    ++writes_;
+    is_writing_ = true;
     asio::async_write(
         outer_, asio::buffer(from_inner_.data(), bytes),
         [self = shared_from_this()](const boost::system::error_code& error, std::size_t) {
+          self->is_writing_ = false;
           if (self->closed_) return;
           if (error) return self->close();
           self->read_inner();
         });
+    look_later();
+  }
+
+  // A peer that doesn't read holds a write for as long as it likes, and as long as that is under
+  // way nobody reads the plain end, so its end isn't seen either. A look now and then costs those
+  // who read nothing.
+  void look_later() {
+    if (std::exchange(has_next_look_, true)) return;
+    next_look_.expires_after(std::chrono::milliseconds(tls_close_ms_max));
+    next_look_.async_wait(
+        [weak = weak_from_this(), writes = writes_](const boost::system::error_code& stopped) {
+          const auto self = weak.lock();
+          if (!self || stopped) return;
+          self->has_next_look_ = false;
+          if (self->closed_ || !self->is_writing_) return;
+          if (self->writes_ == writes && self->is_inner_gone()) return self->close();
+          self->look_later();
+        });
+  }
+
+  // Returns whether the plain end was closed, not only ended.
+  [[nodiscard]] bool is_inner_gone() {
+    pollfd look{inner_.native_handle(), 0, 0};
+    return ::poll(&look, 1, 0) == 1 && (look.revents & (POLLHUP | POLLERR)) != 0;
   }
 
   void end_outer() {
@@ -118,6 +147,7 @@ class TlsRelay : public std::enable_shared_from_this<TlsRelay> {
     if (std::exchange(closed_, true)) return;
     boost::system::error_code ignored;
     deadline_.cancel();
+    next_look_.cancel();
     outer_.next_layer().close(ignored);
     inner_.close(ignored);
   }
@@ -126,8 +156,12 @@ class TlsRelay : public std::enable_shared_from_this<TlsRelay> {
   asio::ssl::stream<Socket> outer_;
   Socket inner_;
   asio::steady_timer deadline_;
+  asio::steady_timer next_look_;
   std::array<char, relayed_bytes> from_outer_{};
   std::array<char, relayed_bytes> from_inner_{};
+  std::uint64_t writes_ = 0;  // to the outer end, so far
+  bool is_writing_ = false;
+  bool has_next_look_ = false;
   bool is_open_ = false;  // the handshake is done
   bool closed_ = false;
 };

@@ -31,8 +31,9 @@ class TlsThread {
 
   // Begins the handshake on `outer`, whose peer has sent its first bytes, and returns the plain
   // end, a socket of `io`. The relay lives until either end closes; closing the plain end closes
-  // the connection. It also closes if the handshake takes longer than tls_handshake_ms_max. The
-  // error is a system message.
+  // the connection, at the latest when the peer has read nothing for twice tls_close_ms_max. It
+  // also closes if the handshake takes longer than tls_handshake_ms_max. The error is a system
+  // message.
   tl::expected<OpenConnection::Socket, std::string> start(OpenConnection::Socket outer,
                                                           TlsContext context,
                                                           boost::asio::io_context& io);

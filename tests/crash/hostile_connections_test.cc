@@ -1,6 +1,5 @@
-// Clients that hold connections, half lines, unread answers, slow headers and TLS handshakes, as
-// many as they can get: the server's own user, /healthz and clients with a token are served
-// meanwhile, and the server's memory stays bounded.
+// Clients that hold connections, half lines, unread answers and slow headers, as many as they can
+// get.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -14,106 +13,13 @@
 #include <sys/resource.h>
 
 #include "server/limits.h"
-#include "tests/crash/raw_connection.h"
-#include "tests/crash/server_test.h"
+#include "tests/crash/hostile_connections.h"
 #include "tests/eventually.h"
 
 namespace signalbox::test {
 namespace {
 
 namespace json = boost::json;
-
-constexpr std::uint64_t growth_mib_max = 128;
-
-class HostileConnections : public ServerTest {
- protected:
-  explicit HostileConnections(std::vector<std::string> options = {"--listen", "127.0.0.1:0"})
-      : ServerTest(std::move(options)) {}
-
-  void SetUp() override {
-    rlimit limit{};
-    ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
-    limit.rlim_cur = limit.rlim_max;
-    setrlimit(RLIMIT_NOFILE, &limit);
-    std::filesystem::create_directories(server_.data());
-    std::ofstream(server_.data() / "signalbox.toml") << configuration();
-    start();
-    const std::string messages = server_.log();
-    const auto at = messages.find("127.0.0.1:");
-    ASSERT_NE(at, std::string::npos) << messages;
-    port_ = static_cast<std::uint16_t>(std::stoi(messages.substr(at + sizeof "127.0.0.1")));
-    secret_ = issue("honest", "operator");
-    ASSERT_TRUE(everybody_is_served());
-    idle_bytes_ = server_.resident_bytes();
-  }
-  void TearDown() override {
-    const auto began = std::chrono::steady_clock::now();
-    EXPECT_EQ(server_.stop().exit_code, 0) << server_.log();
-    EXPECT_LT(std::chrono::steady_clock::now() - began, slowness * std::chrono::seconds(10));
-  }
-  [[nodiscard]] virtual std::string configuration() const { return "loopback_role = \"none\"\n"; }
-
-  std::string issue(const std::string& name, const char* role) const {
-    return std::string(
-        call("access.issue", {{"name", name}, {"role", role}}).at("secret").as_string());
-  }
-  [[nodiscard]] std::string authentication(const std::string& secret) const {
-    return request_line(1, "server.authenticate", {{"secret", secret}});
-  }
-  // Expects that the server's own user, an honest client and who asks for its health get answers.
-  [[nodiscard]] bool everybody_is_served() const {
-    if (!answer_to("server.status")) {
-      ADD_FAILURE() << "the server's own user got no answer";
-      return false;
-    }
-    return is_healthy() && token_is_served();
-  }
-  [[nodiscard]] virtual bool is_healthy() const {
-    RawConnection health(port_);
-    health.send("GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
-    const std::string status = health.line();
-    EXPECT_EQ(status, "HTTP/1.1 200 OK\r");
-    return status == "HTTP/1.1 200 OK\r";
-  }
-  [[nodiscard]] virtual bool token_is_served() const {
-    RawConnection honest(port_);
-    honest.send(authentication(secret_));
-    std::string answer = honest.line();
-    EXPECT_NE(answer.find("\"result\""), std::string::npos) << answer;
-    honest.send(request_line(2, "lock.acquire", {{"key", "k"}, {"owner", "o"}}));
-    answer = honest.line();
-    EXPECT_NE(answer.find("\"result\""), std::string::npos) << answer;
-    return answer.find("\"result\"") != std::string::npos;
-  }
-  [[nodiscard]] double metric(const std::string& name) const {
-    const std::string text(call("server.metrics").at("text").as_string());
-    const auto at = text.find("\n" + name + " ");
-    if (at == std::string::npos) return -1;
-    return std::stod(text.substr(at + name.size() + 2));
-  }
-  // Blocks until the server has closed each hostile connection. Returns false if it doesn't in
-  // time.
-  [[nodiscard]] bool are_all_closed() {
-    return eventually([this] {
-      return std::all_of(hostile_.begin(), hostile_.end(),
-                         [](RawConnection& each) { return each.is_closed(); });
-    });
-  }
-  // Expects the bound of the server's memory. A sanitizer keeps freed memory, so with one only the
-  // bytes that the server counts are looked at.
-  void expect_bounded_memory() const {
-    EXPECT_LE(metric("signalbox_connection_buffered_bytes"),
-              static_cast<double>(buffered_bytes_max));
-#ifndef SIGNALBOX_SANITIZED
-    EXPECT_LT(server_.resident_bytes(), idle_bytes_ + growth_mib_max * memory_mib);
-#endif
-  }
-
-  std::uint16_t port_ = 0;
-  std::string secret_;
-  std::uint64_t idle_bytes_ = 0;
-  std::vector<RawConnection> hostile_;
-};
 
 TEST_F(HostileConnections, FourThousandStrangersLockNobodyOut) {  // G5
   for (int number = 0; number < 4096; ++number) {
@@ -301,64 +207,6 @@ TEST_F(HostileConnections, SilentOnesAreClosed) {  // G5
   EXPECT_GE(waited, std::chrono::milliseconds(first_byte_ms_max)) << "that is too early";
   EXPECT_LT(waited,
             std::chrono::milliseconds(first_byte_ms_max) + slowness * std::chrono::seconds(20));
-  EXPECT_TRUE(everybody_is_served());
-}
-
-class HostileHandshakes : public HostileConnections {
- protected:
-  [[nodiscard]] std::string configuration() const override {
-    const std::string key = (scratch_.path() / "key.pem").string();
-    const std::string certificate = (scratch_.path() / "certificate.pem").string();
-    const auto made =
-        run_program({"openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2",
-                     "-subj", "/CN=localhost", "-keyout", key, "-out", certificate});
-    EXPECT_EQ(made.end.exit_code, 0) << made.text;
-    std::filesystem::permissions(key, std::filesystem::perms::owner_read);
-    return "loopback_role = \"none\"\ntls_certificate = \"" + certificate + "\"\ntls_key = \"" +
-           key + "\"\n";
-  }
-  [[nodiscard]] bool is_healthy() const override { return is_answered("/healthz", {}); }
-  [[nodiscard]] bool token_is_served() const override {
-    return is_answered("/v1/runs", {"--header", "Authorization: Bearer " + secret_});
-  }
-  [[nodiscard]] bool is_answered(const std::string& path, std::vector<std::string> more) const {
-    std::vector<std::string> command{
-        "curl",         "--silent",
-        "--show-error", "--fail",
-        "--insecure",   "--output",
-        "/dev/null",    "https://127.0.0.1:" + std::to_string(port_) + path};
-    command.insert(command.end(), more.begin(), more.end());
-    const ProcessOutput curl = run_program(command);
-    EXPECT_EQ(curl.end.exit_code, 0) << curl.text;
-    return curl.end.exit_code == 0;
-  }
-};
-
-TEST_F(HostileHandshakes, UnfinishedOnesKeepNobodyOut) {  // G5
-  const std::string beginning("\x16\x03\x01\x02\x00\x01\x00\x01", 8);
-  for (int number = 0; number < 1000; ++number) {
-    hostile_.emplace_back(port_);
-    hostile_.back().send(beginning);
-  }
-  EXPECT_TRUE(everybody_is_served());
-  EXPECT_LE(metric("signalbox_connections{caller=\"stranger\"}"),
-            static_cast<double>(tls_newcomers_max));
-  expect_bounded_memory();
-}
-
-TEST_F(HostileHandshakes, UnfinishedOnesAreCutOff) {  // G5
-  static_assert(tls_handshake_ms_max <= first_byte_ms_max, "that other bound would come first");
-  const std::string beginning("\x16\x03\x01\x02\x00\x01\x00\x01", 8);
-  const auto began = std::chrono::steady_clock::now();
-  for (int number = 0; number < 50; ++number) {
-    hostile_.emplace_back(port_);
-    hostile_.back().send(beginning);
-  }
-  EXPECT_TRUE(are_all_closed());
-  const auto waited = std::chrono::steady_clock::now() - began;
-  EXPECT_GE(waited, std::chrono::milliseconds(tls_handshake_ms_max)) << "that is too early";
-  EXPECT_LT(waited,
-            std::chrono::milliseconds(tls_handshake_ms_max) + slowness * std::chrono::seconds(20));
   EXPECT_TRUE(everybody_is_served());
 }
 
