@@ -91,7 +91,7 @@ int serve_once(Config& config, const ReloadSource& reload_source, const LogRewri
   auto progress = std::make_unique<StartProgress>();
   const auto attempt = [&] { return recover_log(config, *progress, logger); };
   auto recovery = std::optional(attempt());
-  if (config.cell && !*recovery && recovery->error().kind == StoreError::Kind::full) {
+  if (!*recovery && recovery->error().kind == StoreError::Kind::full) {
     StopSignals signals([] {});
     const auto full = recovery->error();
     if (!await_space(config.data, full, signals, logger)) return 0;

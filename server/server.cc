@@ -1,5 +1,7 @@
 #include "server/server.h"
 
+#include <sysexits.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstring>
@@ -46,10 +48,27 @@ bool Server::listen() {
     }
     tls_ = std::move(*read);
   }
+  return listen_over_tcp();
+}
+
+// Whatever keeps it from the address may go at any moment: a tunnel may not be up yet, and a
+// process may end. Those on this machine are served meanwhile.
+bool Server::listen_over_tcp() {
   const auto address = listener_.listen_tcp(config_.listen, tls_ ? tls_->context : nullptr);
-  if (!address) {
-    fail(78, address.error());
+  if (!address && !address.error().may_pass) {
+    fail(EX_CONFIG, address.error().message);
     return false;
+  }
+  if (!address) {
+    if (!std::exchange(waits_for_address_, true)) {
+      logger_.error("{}; it is tried again every second, and {} is served meanwhile",
+                    address.error().message, config_.socket.string());
+    }
+    listen_timer_.expires_after(std::chrono::seconds(1));
+    listen_timer_.async_wait([this](const boost::system::error_code& error) {
+      if (!error && !stopping_) listen_over_tcp();
+    });
+    return true;
   }
   logger_.info("listening on {}{}", *address, tls_ ? " with TLS" : "");
   if (tls_) certificate_watch_.watch(tls_->certificate);
@@ -229,8 +248,9 @@ World Server::roll_back(const std::string& why) {
   logger_.error("no space for the log: {}; reads continue, writes are refused", why);
   auto world = fold_log(log_, config_.data);
   if (!world) {
-    fail(78, world.error().message);
-    std::_Exit(78);  // there is no state to continue with
+    const int exit_code = exit_code_of(world.error());
+    fail(exit_code, world.error().message);
+    std::_Exit(exit_code);  // there is no state to continue with
   }
   digest_.forget();
   redactions_.note_rolled_back();

@@ -178,6 +178,7 @@ class Server {
   bool begin_incarnation();
   // Listens on the socket, and the address if there is one. Returns false if that failed.
   bool listen();
+  bool listen_over_tcp();
   // Uses this certificate for new connections and says when it ends.
   void use_tls(TlsIdentity identity);
   [[nodiscard]] StatusPart certificate_status() const;
@@ -360,6 +361,8 @@ class Server {
   Listener listener_;
   boost::asio::signal_set signals_;
   boost::asio::steady_timer clock_timer_;
+  boost::asio::steady_timer listen_timer_;
+  bool waits_for_address_ = false;
   boost::asio::steady_timer runner_timer_;
   SpaceWatch space_watch_;
   boost::asio::steady_timer agent_log_timer_;

@@ -104,9 +104,11 @@ void answer_and_close(Socket& socket, const std::string& text) {
   boost::system::error_code ignored;
   socket.send(asio::buffer(text), MSG_NOSIGNAL, ignored);
   socket.shutdown(Socket::shutdown_send, ignored);
-  // Closing with unread input would send a reset, which discards the answer at the peer.
+  // Closing with unread input would send a reset, which discards the answer at the peer. One that
+  // sends more than any greeting of these protocols has may get that reset.
   char unread[4096];
-  while (::recv(socket.native_handle(), unread, sizeof unread, MSG_DONTWAIT) > 0) {
+  for (int reads = 0; reads < 16; ++reads) {
+    if (::recv(socket.native_handle(), unread, sizeof unread, MSG_DONTWAIT) <= 0) break;
   }
 }
 
@@ -153,7 +155,7 @@ class Listener::Acceptor {
       : acceptor_(io), retry_(io), listener_(listener), tls_(std::move(tls)) {}
 
   template <class Endpoint>
-  tl::expected<void, std::string> open(const Endpoint& endpoint) {
+  tl::expected<void, boost::system::error_code> open(const Endpoint& endpoint) {
     boost::system::error_code error;
     acceptor_.open(endpoint.protocol(), error);
     const bool is_unix = endpoint.protocol().family() == AF_UNIX;
@@ -163,11 +165,11 @@ class Listener::Acceptor {
     // bind() gives the file the mode that the socket has, so no other user can connect even for a
     // moment. The umask would do the same, but for every thread of the process.
     if (!error && is_unix && ::fchmod(acceptor_.native_handle(), 0600) != 0) {
-      return tl::unexpected(std::generic_category().message(errno));
+      return tl::unexpected(boost::system::error_code(errno, boost::system::generic_category()));
     }
     if (!error) acceptor_.bind(endpoint, error);
     if (!error) acceptor_.listen(asio::socket_base::max_listen_connections, error);
-    if (error) return tl::unexpected(error.message());
+    if (error) return tl::unexpected(error);
     return {};
   }
 
@@ -258,14 +260,15 @@ tl::expected<void, std::string> Listener::listen_unix(const std::filesystem::pat
   }
   auto opened = acceptor->open(
       SocketProtocol::endpoint(asio::local::stream_protocol::endpoint(path.string())));
-  if (!opened) return tl::unexpected("can't listen at " + path.string() + ": " + opened.error());
+  if (!opened)
+    return tl::unexpected("can't listen at " + path.string() + ": " + opened.error().message());
   if (const auto identity = identity_of(path)) acceptor->file = SocketFile{path, *identity};
   acceptor->accept();
   acceptors_.push_back(std::move(acceptor));
   return {};
 }
 
-tl::expected<std::string, std::string> Listener::listen_tcp(const std::string& address,
+tl::expected<std::string, ListenError> Listener::listen_tcp(const std::string& address,
                                                             TlsContext tls) {
   const std::size_t colon = address.rfind(':');
   std::string host = address.substr(0, colon);
@@ -280,18 +283,24 @@ tl::expected<std::string, std::string> Listener::listen_tcp(const std::string& a
   const asio::ip::address ip = asio::ip::make_address(host, error);
   if (colon == std::string::npos || failure != std::errc{} || parsed_end != end || error) {
     return tl::unexpected(
-        std::string("--listen takes an address and a port, such as 127.0.0.1:7070"));
+        ListenError{"--listen takes an address and a port, such as 127.0.0.1:7070"});
   }
   if (!ip.is_loopback() && !tls) {
-    return tl::unexpected(host +
-                          " is not a loopback address: whoever reaches it could do "
-                          "everything; listen on 127.0.0.1 or [::1]");
+    return tl::unexpected(ListenError{host +
+                                      " is not a loopback address: whoever reaches it could do "
+                                      "everything; listen on 127.0.0.1 or [::1]"});
   }
   if (tls && !tls_thread_) tls_thread_ = std::make_unique<TlsThread>();
   auto acceptor = std::make_unique<Acceptor>(io_, *this, std::move(tls));
   const asio::ip::tcp::endpoint endpoint(ip, port);
   const auto opened = acceptor->open(SocketProtocol::endpoint(endpoint));
-  if (!opened) return tl::unexpected("can't listen at " + address + ": " + opened.error());
+  if (!opened) {
+    const boost::system::error_code& why = opened.error();
+    const bool may_pass =
+        why == asio::error::address_in_use || why == boost::system::errc::address_not_available;
+    return tl::unexpected(
+        ListenError{"can't listen at " + address + ": " + why.message(), may_pass});
+  }
   std::string local = acceptor->local_address();
   acceptor->accept();
   acceptors_.push_back(std::move(acceptor));

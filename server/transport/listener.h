@@ -23,6 +23,12 @@
 
 namespace signalbox {
 
+// Why there is no listening at an address.
+struct ListenError {
+  std::string message;    // a sentence
+  bool may_pass = false;  // the address isn't there yet, or another process still has it
+};
+
 class Listener {
  public:
   Listener(boost::asio::io_context& io, HttpService service);
@@ -33,8 +39,7 @@ class Listener {
   tl::expected<void, std::string> listen_unix(const std::filesystem::path& path);
   // Listens on a TCP address such as "127.0.0.1:7070" or "[::1]:7070" and returns the bound
   // address. An address that isn't loopback needs `tls`; with `tls`, other connections are refused.
-  // The error is a sentence.
-  tl::expected<std::string, std::string> listen_tcp(const std::string& address,
+  tl::expected<std::string, ListenError> listen_tcp(const std::string& address,
                                                     TlsContext tls = nullptr);
 
   // Uses this certificate for connections from now on, at each address that has TLS. Connections

@@ -102,6 +102,25 @@ TEST_F(DiskFull, AKillMeanwhileLosesNothing) {
   EXPECT_EQ(to_hex(*digest), full.at("state_digest").as_string());
 }
 
+// A start that gave up would be the service manager's to try again, and for how long is its matter.
+TEST_F(DiskFull, AStartMeanwhileWaitsForSpace) {  // P7
+  fill_and_wait();
+  server_.kill();
+  ASSERT_TRUE(disk_.fill());
+  server_.launch();
+  wait_until([this] { return server_.log().find("waits until there are") != std::string::npos; },
+             "it waits");
+  EXPECT_TRUE(server_.running()) << server_.log();
+  disk_.make_space();
+  ASSERT_TRUE(server_.wait_until_ready()) << server_.log();
+  check_log();
+  const std::size_t sent = record_.sent_count();
+  wait_until([&] { return record_.sent_count() > sent + 100; }, "the clients go on");
+  workers_->finish();
+  check_log();
+  EXPECT_EQ(server_.stop().exit_code, 0) << server_.log();
+}
+
 class DiskFullAlone : public DiskFull {
  protected:
   void SetUp() override { start_on_small_disk(); }

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <memory>
 #include <set>
 #include <sstream>
 #include <string>
@@ -10,6 +11,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/eventually.h"
 #include "tests/scenarios/real_server.h"
 
 namespace signalbox {
@@ -55,6 +57,24 @@ TEST(NetworkReach, IsNoneUnlessSomebodySaysListen) {  // P11
   RealServer open({"--listen", "127.0.0.1:0"});
   open.start();
   EXPECT_EQ(addresses_of(open.pid()), 1U);
+}
+
+// As that of a tunnel that comes up after the service, or one that somebody tries something at.
+TEST(NetworkReach, AnAddressThatIsTakenIsTriedAgain) {  // G13
+  auto occupant = std::make_unique<RealServer>(std::vector<std::string>{"--listen", "127.0.0.1:0"});
+  occupant->start();
+  const std::string messages = occupant->messages();
+  const std::string address = messages.substr(
+      messages.find("127.0.0.1:"),
+      messages.find_first_of(" \n", messages.find("127.0.0.1:")) - messages.find("127.0.0.1:"));
+  RealServer server({"--listen", address});
+  server.start();
+  EXPECT_NE(server.messages().find("it is tried again every second"), std::string::npos)
+      << server.messages();
+  EXPECT_EQ(addresses_of(server.pid()), 0U);
+  occupant.reset();
+  EXPECT_TRUE(eventually([&] { return addresses_of(server.pid()) == 1; })) << server.messages();
+  EXPECT_EQ(server.stop(), 0) << server.messages();
 }
 
 }  // namespace

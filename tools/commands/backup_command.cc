@@ -177,8 +177,10 @@ void add_backup_command(ToolCommand app, Invocation& invocation) {
       "appears when it is complete; until then it is DIR.incomplete. A damaged artifact\n"
       "is left out and named, and the exit code is 78; one that is gone isn't noticed.\n\n"
       "Examples:\n"
-      "  signalbox backup /var/backups/signalbox-$(date +%F) --data /var/lib/signalbox\n"
-      "  signalbox replay --data /var/backups/signalbox-2026-11-29 --verify");
+      "  sudo install -d -o signalbox -m 700 /var/backups/signalbox\n"
+      "  sudo -u signalbox signalbox backup /var/backups/signalbox/$(date +%F) \\\n"
+      "    --data /var/lib/signalbox\n"
+      "  sudo -u signalbox signalbox replay --data /var/backups/signalbox/2026-11-29 --verify");
   command.action([target, &invocation] {
     const auto result = back_up(invocation, *target);
     const ExitCode code = answer(invocation, result, backup_view);
