@@ -111,6 +111,11 @@ Stored<bool> ArtifactStore::has(const Digest& sha256) const {
   return TRY(size_of(sha256)).has_value();
 }
 
+Stored<std::uint64_t> ArtifactStore::remove_unfinished(std::uint8_t /*first*/,
+                                                       std::int64_t /*before_ns*/) {
+  return 0;
+}
+
 bool is_store_away(const StoreError& error) {
   return error.kind == StoreError::Kind::away || error.kind == StoreError::Kind::denied;
 }

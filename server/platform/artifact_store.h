@@ -125,6 +125,9 @@ class ArtifactStore {
   // Removes the blob, unless put() stored it at `before_ns` (UTC) or later, whether it was there
   // already or not. Returns its size; 0 if it stays or isn't there.
   virtual Stored<std::uint64_t> remove_older(const Digest& sha256, std::int64_t before_ns) = 0;
+  // Removes what processes that were killed have left of blobs whose digest begins with the byte
+  // `first`, if it was written before `before_ns` (UTC). Returns how many bytes that had.
+  virtual Stored<std::uint64_t> remove_unfinished(std::uint8_t first, std::int64_t before_ns);
 };
 
 // Returns whether the error is one of a store of objects, which goes by without a change of ours:

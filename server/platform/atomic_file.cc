@@ -30,7 +30,7 @@ Stored<std::string> open_and_read(const std::filesystem::path& path, int flags,
 }  // namespace
 
 Stored<void> write_file_atomically(const std::filesystem::path& path, std::string_view content) {
-  std::string temporary = path.string() + ".tmp.XXXXXX";
+  std::string temporary = path.string() + std::string(temporary_mark) + "XXXXXX";
   const FileDescriptor file(::mkostemp(temporary.data(), O_CLOEXEC));
   if (!file) return tl::unexpected(system_error("create a file beside", path));
   if (!write_all(file, content)) return give_up(temporary, "write", path);

@@ -17,6 +17,9 @@
 
 namespace signalbox {
 
+// Between the name of a file and what mkstemp() makes up for its temporary one.
+inline constexpr std::string_view temporary_mark = ".tmp.";
+
 // Replaces `path` (absolute) through a temporary file in the same directory: fsync, rename, fsync
 // of the directory.
 Stored<void> write_file_atomically(const std::filesystem::path& path, std::string_view content);

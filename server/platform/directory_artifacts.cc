@@ -40,6 +40,23 @@ Stored<OpenedBlob> open_file(const fs::path& path, IsSize is_size) {
   return OpenedBlob{std::move(file), nullptr};
 }
 
+std::string first_digits(std::uint8_t first) {
+  constexpr const char* digits = "0123456789abcdef";
+  return {digits[first / 16], digits[first % 16]};
+}
+
+// Returns the size on the disk of what was removed; 0: it stays or isn't there.
+Stored<std::uint64_t> remove_file_older(const fs::path& path, std::int64_t before_ns) {
+  constexpr std::uint64_t block_bytes = 512;
+  struct stat status {};
+  if (::lstat(path.c_str(), &status) != 0) return 0;
+  if (!S_ISREG(status.st_mode) || stored_ns_of(status) >= before_ns) return 0;
+  if (::unlink(path.c_str()) != 0 && errno != ENOENT) {
+    return tl::unexpected(system_error("remove", path));
+  }
+  return static_cast<std::uint64_t>(status.st_blocks) * block_bytes;
+}
+
 }  // namespace
 
 DirectoryArtifacts::DirectoryArtifacts(fs::path root) : root_(std::move(root)) {}
@@ -143,17 +160,19 @@ Stored<std::optional<std::uint64_t>> DirectoryArtifacts::size_of(const Digest& s
                        "can't look at " + location_of(sha256) + ": " + error.message());
 }
 
+fs::path DirectoryArtifacts::directory_of(std::uint8_t first) const {
+  return root_ / "sha256" / first_digits(first);
+}
+
 // What can't be read is left out: it isn't removed.
 Stored<void> DirectoryArtifacts::list(std::uint8_t first,
                                       const std::function<bool(const KeptBlob&)>& visit) const {
-  constexpr const char* digits = "0123456789abcdef";
-  const std::string begin{digits[first / 16], digits[first % 16]};
-  const fs::path directory = root_ / "sha256" / begin;
+  const fs::path directory = directory_of(first);
   std::error_code error;
   if (!fs::is_directory(fs::symlink_status(directory, error))) return {};
   for (fs::directory_iterator each(directory, error), end; !error && each != end;
        each.increment(error)) {
-    const auto digest = parse_digest(begin + each->path().filename().string());
+    const auto digest = parse_digest(first_digits(first) + each->path().filename().string());
     struct stat status {};
     if (!digest || ::lstat(each->path().c_str(), &status) != 0) continue;
     const auto bytes = static_cast<std::uint64_t>(status.st_size);
@@ -164,16 +183,25 @@ Stored<void> DirectoryArtifacts::list(std::uint8_t first,
 
 Stored<std::uint64_t> DirectoryArtifacts::remove_older(const Digest& sha256,
                                                        std::int64_t before_ns) {
-  constexpr std::uint64_t block_bytes = 512;
-  const fs::path path = path_of(sha256);
   const std::unique_lock<std::shared_mutex> removing(removal_);
-  struct stat status {};
-  if (::lstat(path.c_str(), &status) != 0) return 0;
-  if (!S_ISREG(status.st_mode) || stored_ns_of(status) >= before_ns) return 0;
-  if (::unlink(path.c_str()) != 0 && errno != ENOENT) {
-    return tl::unexpected(system_error("remove", path));
+  return remove_file_older(path_of(sha256), before_ns);
+}
+
+Stored<std::uint64_t> DirectoryArtifacts::remove_unfinished(std::uint8_t first,
+                                                            std::int64_t before_ns) {
+  const fs::path directory = directory_of(first);
+  std::uint64_t bytes = 0;
+  std::error_code error;
+  if (!fs::is_directory(fs::symlink_status(directory, error))) return bytes;
+  for (fs::directory_iterator each(directory, error), end; !error && each != end;
+       each.increment(error)) {
+    const std::string name = each->path().filename().string();
+    const std::size_t digits = name.find(temporary_mark);
+    if (digits == std::string::npos) continue;
+    if (!parse_digest(first_digits(first) + name.substr(0, digits))) continue;
+    bytes += TRY(remove_file_older(each->path(), before_ns));
   }
-  return static_cast<std::uint64_t>(status.st_blocks) * block_bytes;
+  return bytes;
 }
 
 }  // namespace signalbox

@@ -27,13 +27,17 @@ class DirectoryArtifacts final : public ArtifactStore {
   [[nodiscard]] std::string location_of(const Digest& sha256) const override;
   Stored<void> list(std::uint8_t first,
                     const std::function<bool(const KeptBlob&)>& visit) const override;
-  // The size that it returns is the one on the disk.
+  // The sizes that these return are those on the disk.
   Stored<std::uint64_t> remove_older(const Digest& sha256, std::int64_t before_ns) override;
+  Stored<std::uint64_t> remove_unfinished(std::uint8_t first, std::int64_t before_ns) override;
 
   // Returns the path of the blob with this digest, whether it exists or not.
   [[nodiscard]] std::filesystem::path path_of(const Digest& sha256) const;
 
  private:
+  // Returns the directory of the blobs whose digest begins with this byte.
+  [[nodiscard]] std::filesystem::path directory_of(std::uint8_t first) const;
+
   std::filesystem::path root_;
   // Shared by all put(): none may find a blob that is being removed.
   std::shared_mutex removal_;

@@ -116,4 +116,9 @@ Stored<std::uint64_t> ServiceArtifacts::remove_older(const Digest& sha256, std::
   return here + TRY(objects_->remove_older(sha256, before_ns));
 }
 
+Stored<std::uint64_t> ServiceArtifacts::remove_unfinished(std::uint8_t first,
+                                                          std::int64_t before_ns) {
+  return directory_.remove_unfinished(first, before_ns);
+}
+
 }  // namespace signalbox

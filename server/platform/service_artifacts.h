@@ -36,6 +36,7 @@ class ServiceArtifacts final : public ArtifactStore {
   Stored<void> list(std::uint8_t first,
                     const std::function<bool(const KeptBlob&)>& visit) const override;
   Stored<std::uint64_t> remove_older(const Digest& sha256, std::int64_t before_ns) override;
+  Stored<std::uint64_t> remove_unfinished(std::uint8_t first, std::int64_t before_ns) override;
 
   // Stores the content in the directory, as put(): for what must be stored while no store of
   // objects answers, such as the report of a crash.

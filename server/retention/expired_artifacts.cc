@@ -56,6 +56,10 @@ Stored<void> ExpiredRunFiles::list_old_artifacts() {
   const auto goes_on = [&] { return CallBounds::now_ms() < list_until_ms && !parts_.stopped; };
   while (artifact_parts_left_ > 0 && old_artifacts_.size() < compared_artifacts_max && goes_on()) {
     --artifact_parts_left_;
+    if (!round_.is_dry) {
+      report_.bytes_removed += TRY(parts_.artifacts.remove_unfinished(
+          next_artifacts_, round_.now_ns - unnamed_artifact_ms_min * ns_per_ms));
+    }
     TRY(parts_.artifacts.list(next_artifacts_++, [&](const KeptBlob& blob) {
       const std::int64_t stored_s = blob.stored_ns / ns_per_s;
       if ((round_.now_ns / ns_per_s - stored_s) * 1000 >= age_ms)

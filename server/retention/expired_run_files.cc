@@ -165,7 +165,8 @@ Stored<std::optional<ExpiredRun>> ExpiredRunFiles::next_on_disk() {
   return std::nullopt;
 }
 
-// Returns where the run's files are; nullopt if it has none.
+// Returns where the run's files are; nullopt if it has none. A failed run is marked in any case:
+// its artifacts go, so a retry is refused from then on.
 Stored<std::optional<ExpiredRun>> ExpiredRunFiles::expired(const RunRow& row) {
   const bool is_on_disk = on_disk_.contains(row.run_id);
   if (!is_on_disk && markers_.is_complete(row.run_id)) return std::nullopt;
@@ -187,7 +188,8 @@ Stored<std::optional<ExpiredRun>> ExpiredRunFiles::expired(const RunRow& row) {
   // A client may name <data>/runs/<id of the run> only before it knows the id, so this is another.
   run.is_named = !named.empty();
   if (run.is_named) run.root = named;
-  if (!is_on_disk && !run.is_named && run.repository.empty()) return std::nullopt;
+  const bool has_files = is_on_disk || run.is_named || !run.repository.empty();
+  if (!has_files && !run.is_failed) return std::nullopt;
   return run;
 }
 
