@@ -137,11 +137,17 @@ bool suits_service(const Run& run) {
   return stays_with_the_service(run) || labels_of(run.definition()).empty();
 }
 
+bool needs_worktree(const Run& run) { return !run.repository.empty() && run.current > 0; }
+
 ReadyQueue ready_queue_of(const Run& run) {
   const StationDefinition& station = run.definition();
   if (is_remote(station)) return {ExecutorKind::modal, {}};
   if (!has_job(station)) return {station.executor, station.name};
-  if (is_runner(run.machine)) return {station.executor, run.machine};
+  // Once its runner is evicted, a run whose worktree is there doesn't go on elsewhere, and others
+  // do.
+  if (is_runner(run.machine)) {
+    return {station.executor, needs_worktree(run) ? run.machine + part_end : run.machine};
+  }
   if (!run.machine.empty() || stays_with_the_service(run)) return {station.executor, {}};
   std::string name;
   for (const std::string& label : labels_of(station)) name += label + part_end;

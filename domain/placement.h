@@ -56,6 +56,9 @@ struct JobPlace {
 [[nodiscard]] bool suits_service(const Run& run);
 
 // The queue of ready stations (ready_stations.h) in which the current station of a run waits.
+// Returns whether the run's station works in a worktree that an earlier one made.
+[[nodiscard]] bool needs_worktree(const Run& run);
+
 struct ReadyQueue {
   ExecutorKind executor = ExecutorKind::worker;
   // The station's name if a worker claims it; else equal for all runs that the same places may

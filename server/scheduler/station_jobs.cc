@@ -216,7 +216,7 @@ std::optional<std::string> StationJobs::find_place(const Run& run,
   const auto bound = runners.find(run.machine);
   const bool is_evicted = bound != runners.end() && bound->second.is_evicted;
   // Its worktree, which nothing else has, doesn't come back.
-  if (is_evicted && !run.repository.empty() && run.current > 0) return std::nullopt;
+  if (is_evicted && needs_worktree(run)) return std::nullopt;
   if (run.machine.empty() || is_evicted) {
     return here && suits_service(run) ? here : find_runner(run, runners);
   }
@@ -335,8 +335,9 @@ bool StationJobs::end_attempt(const Job& job, const JobResult& result) {
   }
   CompleteStation completion = completion_of(job, result);
   // Nobody has canceled the run: only the machine of its job ended that, such as a runner that was
-  // without the service for too long.
-  if (is_runner(job.machine) && completion.outcome == Outcome::canceled) {
+  // without the service for too long. A job may declare that outcome itself, too.
+  const bool was_ended = result.canceled && completion.outcome == Outcome::canceled;
+  if (is_runner(job.machine) && was_ended) {
     completion.outcome = Outcome::failed;
     completion.error_class = ErrorClass::lost;
     completion.error_code = "JOB_LOST";

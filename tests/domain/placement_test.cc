@@ -129,6 +129,17 @@ TEST_F(Placement, ARunStaysWhereItsFirstJobWas) {  // N3
   EXPECT_FALSE(world.ready.oldest(ExecutorKind::process, {"runner:other-1"}));
 }
 
+// If its runner is evicted, a run that needs its worktree waits for a person, and holds nobody up.
+TEST_F(Placement, ARunThatNeedsItsWorktreeIsInAQueueOfItsOwn) {  // N3
+  given({started(two_stations({"gpu"}))});
+  dispatch(the_runner);
+  the().repository = "/srv/app";
+  EXPECT_EQ(ready_queue_of(the()).name, the_runner);
+  the().current = 1;
+  EXPECT_NE(ready_queue_of(the()).name, the_runner);
+  EXPECT_TRUE(ready_queue_of(the()).name.starts_with(the_runner));
+}
+
 TEST_F(Placement, ARunThatBeganHereIsInTheQueueOfWhatStaysHere) {  // N3
   given({started(two_stations({}))});
   const std::string free_queue = ready_queue_of(the()).name;

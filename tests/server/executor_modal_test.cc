@@ -163,6 +163,20 @@ TEST_F(ModalExecutorTest, CancelOfASubmitWithoutAnAnswerFindsTheJob) {
   EXPECT_TRUE(reaches(*modal, one, JobState::finished));
 }
 
+// The endpoint has received it, and knows of it only a moment after the cancel.
+TEST_F(ModalExecutorTest, CancelOfASubmitThatIsNotYetKnownFindsTheJob) {  // S11
+  endpoint.hold();
+  const Job one = job();
+  endpoint.fail_next({.method = "POST", .cut = true});
+  ASSERT_FALSE(executor()->submit(one));
+  endpoint.fail_next({"GET", 404});
+  const auto modal = executor();
+  EXPECT_FALSE(modal->cancel(one)) << "whether it was submitted isn't known";
+  ASSERT_TRUE(eventually([&] { return modal->cancel(one).has_value(); }));
+  EXPECT_TRUE(endpoint.was_canceled("call-1"));
+  EXPECT_TRUE(reaches(*modal, one, JobState::finished));
+}
+
 TEST_F(ModalExecutorTest, ACancelThatNobodyConfirmsIsGivenUpAndSaidSo) {
   endpoint.hold();
   const Job one = job();
@@ -244,6 +258,15 @@ TEST_F(ModalExecutorTest, WhatIsNoResultIsATypedFailure) {
     EXPECT_EQ(result.failure.error_class, ErrorClass::terminal) << text;
     EXPECT_EQ(result.failure.code, "RESULT_INVALID") << text;
   }
+}
+
+TEST_F(ModalExecutorTest, AResultThatIsRefusedWasPaidForAllTheSame) {  // S7
+  endpoint.result(
+      R"({"outcome":"succeeded","usage":{"cost_microusd":5000000,"tokens":7,"turns":2},)"
+      R"("artifacts":[{"name":"..","text":"x"}]})");
+  const JobResult result = result_of(job());
+  EXPECT_EQ(result.failure.code, "RESULT_INVALID");
+  EXPECT_EQ(result.usage, (Usage{5'000'000, 7, 2}));
 }
 
 TEST_F(ModalExecutorTest, LogsThatAreTooLongSaySo) {  // S9

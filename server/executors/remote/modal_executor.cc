@@ -25,6 +25,15 @@ struct RemoteRef {
 };
 BOOST_DESCRIBE_STRUCT(RemoteRef, (), (schema, call_id))
 
+// The submit that a cancel has interrupted may have arrived, and be what the endpoint is about to
+// record.
+RemoteError not_known_yet() {
+  return {{ErrorClass::transient, "REMOTE_CALL_UNKNOWN",
+           "the endpoint doesn't know the job, whose submit may have reached it"},
+          std::nullopt,
+          true};
+}
+
 bool file_exists(const std::filesystem::path& path) { return ::access(path.c_str(), F_OK) == 0; }
 
 // Acquires the lock that is held while one job is submitted. Another thread or server waits for it
@@ -232,7 +241,10 @@ Executed<void> ModalExecutor::cancel(const Job& job) {
   }
   const CallBounds bounds(answer_by_ms(timing_of(job)));
   const auto call_id = TRY(find_call_id(job));
-  if (call_id.empty()) return {};  // never submitted
+  if (call_id.empty()) {
+    if (!file_exists(directory_of(job) / "remote_submit")) return {};  // never submitted
+    return delay_next_request(job, not_known_yet());
+  }
   const auto known = endpoint_.cancel(job, call_id);
   if (!known) return delay_next_request(job, known.error());
   if (*known) return {};

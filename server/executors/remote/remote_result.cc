@@ -134,7 +134,13 @@ Stored<JobResult> report_remote_job(const Job& job, const std::string& call_id,
     report.cancel_unconfirmed = report.failure.code == unconfirmed_code;
     const auto problem =
         TRY(store_artifacts(parsed->extras.artifacts, store, report.result.artifacts));
-    if (!problem.empty()) report = invalid(problem);
+    if (!problem.empty()) {
+      JobResult refused = invalid(problem);
+      refused.usage = report.usage;  // whatever the result is worth, it was paid for
+      refused.canceled = report.canceled;
+      refused.cancel_unconfirmed = report.cancel_unconfirmed;
+      report = std::move(refused);
+    }
   }
   const bool valid = parsed && report.failure.code != "RESULT_INVALID";
   std::string summary_text = valid ? parsed->declared.summary.value_or("") : "";
