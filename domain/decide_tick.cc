@@ -291,7 +291,19 @@ Decided<NewEvents> decide(const World& world, const TimeOutTick& command, const 
                               tick->lease_ms, tick->started_at_ns, tick->run_id, tick->run_root}}}};
 }
 
-Decided<NewEvents> decide(const World& world, const NoteTickSkipped& command, const Now&) {
+// Returns whether the loop's tick can have that event next.
+bool takes(const World& world, const std::string& loop, const EventTag& tag) {
+  const Tick* tick = world.find_tick(loop);
+  return next_status(tick == nullptr ? TickStatus::idle : tick->status, tag.number).has_value();
+}
+
+Decided<NewEvents> decide(const World& world, const NoteTickSkipped& command, const Now& now) {
+  const BeginTick& begin = command.begin;
+  // The lease of the tick under way is over, and its work isn't.
+  if (!takes(world, begin.loop, TickSkipped::tag)) {
+    if (begin.due_ns == 0) return NewEvents{};
+    return decide(world, NoteTicksMissed{begin.loop, "late", 1, begin.due_ns, begin.due_ns}, now);
+  }
   const Tick* tick = tick_in_the_way(world, command.begin);
   const Token token = tick == nullptr ? 0 : tick->token;
   return NewEvents{{Stream::tick(command.begin.loop),
@@ -301,7 +313,8 @@ Decided<NewEvents> decide(const World& world, const NoteTickSkipped& command, co
                                           "tick_in_progress", token, command.begin.due_ns}}}};
 }
 
-Decided<NewEvents> decide(const World&, const NoteTicksMissed& command, const Now&) {
+Decided<NewEvents> decide(const World& world, const NoteTicksMissed& command, const Now&) {
+  if (!takes(world, command.loop, TickMissed::tag)) return NewEvents{};
   return NewEvents{{Stream::tick(command.loop),
                     {},
                     0,

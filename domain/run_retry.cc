@@ -43,6 +43,19 @@ bool was_rejected(const Run& failed) {
   return previous.substr(0, previous.find_first_of(":\n")) == rejected_code;
 }
 
+// The steps may be of several plans, each of which fits into a record. Nobody does the completed
+// ones again, so what they were is left out if it has no room.
+void shorten_to_record(std::vector<RestoredStep>& steps) {
+  std::vector<StepDefinition> definitions;
+  for (const RestoredStep& step : steps) definitions.push_back(step.definition);
+  if (fits_into_record(definitions)) return;
+  for (RestoredStep& step : steps) {
+    if (!step.completed) continue;
+    step.definition.description = "completed before the retry";
+    step.definition.dependencies.clear();
+  }
+}
+
 // Appends the events that restore the exploration and the plan of a deep_work station. A plan whose
 // result was rejected isn't restored: with every step completed, the next attempt would pass the
 // rejected work on without doing any. The station plans anew instead.
@@ -59,6 +72,7 @@ void add_plan(const Run& failed, NewEvents& events) {
     restored.steps.push_back(
         {step.definition, step.attempts, step.status == StepStatus::completed});
   }
+  shorten_to_record(restored.steps);
   events.push_back({stream, {}, 0, PlanEvent{std::move(restored)}});
   // The plan was reset: its steps belong to an earlier plan, and the next one is still to be set.
   if (plan.status == PlanStatus::planning) {

@@ -41,15 +41,20 @@ void Timers::disarm_run(const RunId& run_id) {
 // the service itself: its shim enforces the timeout.
 void Timers::arm_progress(const Run& run, std::int64_t monotonic_ns) {
   const StationDefinition& definition = run.definition();
+  // Deadlines of the station before aren't this one's.
   if (run.attempt->lease_ms > 0) {
     runs_.arm({run.id, RunKind::timeout}, monotonic_ns + definition.timeout_ms * ns_per_ms);
+  } else {
+    runs_.disarm({run.id, RunKind::timeout});
   }
   arm_stall(run, monotonic_ns);
 }
 
 void Timers::arm_stall(const Run& run, std::int64_t monotonic_ns) {
   const std::int64_t stall_after_ms = run.definition().stall_after_ms;
-  if (stall_after_ms == 0 || run.attempt->progress_digest.empty()) return;
+  if (stall_after_ms == 0 || run.attempt->progress_digest.empty()) {
+    return runs_.disarm({run.id, RunKind::stall});
+  }
   runs_.arm({run.id, RunKind::stall}, monotonic_ns + stall_after_ms * ns_per_ms);
 }
 

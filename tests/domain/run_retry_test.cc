@@ -259,6 +259,36 @@ TEST_F(RunRetryTest, BringsThePlanOfDeepWorkBack) {
   then({PlanEvent{StepAttemptStarted{"b", "second", 2, Strategy::original, "deep_work", 0}}});
 }
 
+// Each of two plans fits into a record, and both together don't. D7, G1
+TEST_F(RunRetryTest, BringsWhatIsLeftOfSeveralLongPlansBack) {
+  StationDefinition station;
+  station.name = "b";
+  station.executor = ExecutorKind::deep_work;
+  station.deep_work.emplace().step.command = {"true"};
+  const PipelineDefinition deep{"deep", {station}};
+  const Failure failure{Outcome::failed, ErrorClass::terminal, "X", "it broke"};
+  const std::string text(limits::plan_bytes_max - 1000, 'x');
+  const StepDefinition first{"first", text, StepType::implement, {}, StepEffort::medium};
+  const StepDefinition second{"second", text, StepType::test, {"first"}, StepEffort::medium};
+  const auto begun = [](std::string step) {
+    return PlanEvent{
+        StepAttemptStarted{"b", std::move(step), 1, Strategy::original, "deep_work", 0}};
+  };
+  given_log({started(deep), dispatched("b"), intended("b"),
+             PlanEvent{ExplorationFinished{"b", {"found", {}, {}}, 0, 0}},
+             PlanEvent{PlanSet{"b", {first}, 0}}, begun("first"),
+             PlanEvent{StepCompleted{"first", 1, "done"}}, PlanEvent{PlanReset{"b", "again"}},
+             PlanEvent{PlanSet{"b", {second}, 0}}, begun("second"),
+             PlanEvent{StepFailed{"second", 1, "RETRY_EXHAUSTED", failure}},
+             failed("b", 1, ErrorClass::terminal), run_failed("b")});
+  when(retry(deep));
+  then_names({"RunRetried", "ExplorationFinished", "PlanRestored"});
+  const Plan& plan = *the_run().plan;
+  EXPECT_EQ(plan.find("first")->status, StepStatus::completed);
+  EXPECT_LT(plan.find("first")->definition.description.size(), 100U);
+  EXPECT_EQ(plan.find("second")->definition, second) << "it is still to be done";
+}
+
 // With all its steps completed, the next attempt would pass on what was rejected. D7, G10
 TEST_F(RunRetryTest, PlansRejectedDeepWorkAnew) {
   StationDefinition station;

@@ -200,6 +200,21 @@ TEST_F(ScheduledLoopTest, ALateOneSkipsOnlyTheLatestWhileATickIsUnderWay) {  // 
   EXPECT_EQ(due_minutes(), (std::vector<std::int64_t>{0, 1, 2}));
 }
 
+// Such as the first removal of many old files.
+TEST_F(ScheduledLoopTest, WorkThatOutlastsItsLeaseMissesDueTimes) {  // H2, T3
+  loop->arm("server down");
+  slow = true;
+  pass_ms(40'000);
+  take(TimeOutTick{"heartbeat", engine.world().find_tick("heartbeat")->token, 600'000});
+  loop->trigger("asked for");
+  pass_ms(minute_ms);
+  EXPECT_EQ(event_types(), (Names{"TickStarted", "TickTimedOut", "TickMissed"}));
+  slow = false;
+  end(std::nullopt);
+  pass_ms(minute_ms);
+  EXPECT_EQ(due_minutes(), (std::vector<std::int64_t>{0, 1, 2}));
+}
+
 TEST_F(ScheduledLoopTest, AMachineThatSleptWhileADueTickWasPreparedBeginsThatOne) {  // H2
   loop->arm("server down");
   slow_prepare = true;

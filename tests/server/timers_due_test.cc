@@ -96,6 +96,38 @@ TEST_F(DueCommandsTest, AnAttemptStallsAfterItsLatestProgress) {  // W5
   EXPECT_EQ(next->stalled_ms, 2000);
 }
 
+// The next station may have no such deadline.
+TEST_F(DueCommandsTest, AStallIsOfItsOwnStation) {  // W5
+  StationDefinition first;
+  first.name = "work";
+  first.timeout_ms = 60'000;
+  first.stall_after_ms = 1000;
+  StationDefinition second = first;
+  second.name = "more";
+  second.stall_after_ms = 0;
+  StartRun start;
+  start.goal = "g";
+  start.pipeline = PipelineDefinition{"p", {first, second}};
+  start.run_id = run = ids.next_run_id(0);
+  take(start);
+  ClaimStation claim;
+  claim.worker = "w";
+  claim.lease_ms = 60'000;
+  take(claim);
+  const Token token = engine.world().position;
+  take(HeartbeatStation{run, "work", token, {}, "10 %"});
+  CompleteStation complete;
+  complete.run_id = run;
+  complete.station = "work";
+  complete.token = token;
+  take(complete);
+  take(claim);
+  take(HeartbeatStation{run, "more", engine.world().position, {}, "20 %"});
+  clock.advance_ms(5000);
+  EXPECT_FALSE(apply_due<StallStation>());
+  EXPECT_EQ(status(), StationStatus::running);
+}
+
 TEST_F(DueCommandsTest, TheTimeInWhichAPersonDecidesIsNoStall) {  // W5, G10
   const Token token = claim_started(/*stall_after_ms=*/1000);
   take(HeartbeatStation{run, "work", token, {}, "10 %"});
