@@ -93,9 +93,13 @@ NoteWorktree GitBoardFiles::remove_worktree(const CardWorktree& worktree, bool i
     return note;
   }
   if (note.path.empty()) {
-    note.removed = true;  // the run has no worktree, or a process before this one removed it
-    note.rescue_ref = existing_rescue_ref(worktree.repository, id);
-    return note;
+    const fs::path workspace = runs_directory_ / id / "workspace";
+    if (is_empty_or_missing(workspace)) {
+      note.removed = true;  // the run has no worktree, or a process before this one removed it
+      note.rescue_ref = existing_rescue_ref(worktree.repository, id);
+      return note;
+    }
+    note.path = workspace;  // git's record of it is gone, but not what is in it
   }
   RemovalRequest request;
   request.repository = worktree.repository;

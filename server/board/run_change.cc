@@ -92,9 +92,18 @@ class ChangeCounter {
 tl::expected<RunChange, std::string> compare(const RunGit& run, RunChange change,
                                              const std::string& path, std::uint64_t from) {
   // --text: a worktree's own .gitattributes could declare any file to be binary, and hide it so.
-  std::vector<std::string> showing{
-      "diff",           "--no-color",        "--no-ext-diff",    "--no-textconv", "--text",
-      "--find-renames", "--submodule=short", "--end-of-options", change.base};
+  std::vector<std::string> showing{"diff",
+                                   "--no-color",
+                                   "--no-ext-diff",
+                                   "--no-textconv",
+                                   "--text",
+                                   "--find-renames",
+                                   "--submodule=short",
+                                   "--ignore-submodules=dirty",
+                                   "--src-prefix=a/",
+                                   "--dst-prefix=b/",
+                                   "--end-of-options",
+                                   change.base};
   if (!change.head.empty()) showing.push_back(change.head);
   showing.emplace_back("--");
   if (!path.empty()) showing.push_back(":(literal)" + path);

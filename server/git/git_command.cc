@@ -135,7 +135,13 @@ std::vector<std::string> command_line(std::vector<std::string> arguments,
                                 "-c",
                                 "push.recurseSubmodules=no",
                                 "-c",
-                                "fetch.recurseSubmodules=false"};
+                                "push.followTags=false",
+                                "-c",
+                                "fetch.recurseSubmodules=false",
+                                "-c",
+                                "format.useAutoBase=false",
+                                "-c",
+                                "status.showStash=false"};
   if (options.place) {
     // Maintenance would run in the stand-in of the repository's directory.
     argv.insert(argv.end(), {"-c", "core.hooksPath=" + options.place->hooks.string(), "-c",

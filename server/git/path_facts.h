@@ -13,6 +13,14 @@ inline bool is_there(const std::filesystem::path& path) {
   return std::filesystem::exists(std::filesystem::symlink_status(path, error));
 }
 
+// Returns whether nothing is at the path, or an empty directory. False for one that can't be read.
+inline bool is_empty_or_missing(const std::filesystem::path& path) {
+  std::error_code error;
+  if (!is_there(path)) return true;
+  return std::filesystem::is_directory(std::filesystem::symlink_status(path, error)) &&
+         std::filesystem::is_empty(path, error) && !error;
+}
+
 // Returns whether the path leads to something; false for a dangling symbolic link.
 inline bool has_target(const std::filesystem::path& path) {
   std::error_code error;

@@ -33,7 +33,7 @@ WorktreeStatus parse_worktree_status(std::string_view text) {
   WorktreeStatus status;
   while (!text.empty()) {
     const std::string_view entry = take_until(text, '\0');
-    if (entry.size() < 3) continue;
+    if (entry.size() < 3 || entry.front() == '#') continue;  // "# stash 1", if git is told to
     const std::string name(entry.substr(2));
     if (entry.front() == '!') {
       status.ignored.push_back(name);

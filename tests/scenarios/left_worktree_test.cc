@@ -249,6 +249,18 @@ TEST_F(LeftWorktree, OneWithoutItsGitFileIsThereUntilThatIsRepaired) {  // A1
   expect_taken_over(blocked, "precious.txt");
 }
 
+// Nobody calls it removed, and the next run isn't told of a ref that isn't there.
+TEST_F(LeftWorktree, OneThatGitHasNoRecordOfStaysAndIsNamed) {  // A1
+  const json::object blocked = blocked_card(
+      "echo precious >precious.txt\n[ -n \"$SIGNALBOX_INPUT\" ] || "
+      "rm -rf \"$(git rev-parse --absolute-git-dir)\"\n");
+  expect_code(blocked, "WORKSPACE_TAMPERED");
+  give_up(text(blocked, "card_id"));
+  await([&] { return count_of("WorktreeLeft") + count_of("WorktreeRemoved") > 0; });
+  EXPECT_EQ(count_of("WorktreeRemoved"), 0U);
+  EXPECT_EQ(content_of(workspace_of_run(text(blocked, "run_id")) / "precious.txt"), "precious\n");
+}
+
 // What was committed in it is still on its branch.
 TEST_F(LeftWorktree, OneThatItsAgentRemovedIsBroughtBackAndProposed) {  // A1
   const json::object blocked = blocked_card(agent_that_removes_worktree);

@@ -295,6 +295,22 @@ TEST_F(BuiltinStations, RefusalOfACommitHookIsTold) {
   EXPECT_NE(result.failure.message.find("a secret is in it"), std::string::npos);
 }
 
+// Else the agent would work, and the checks judge, in a worktree that was never set up.
+TEST_F(BuiltinStations, ACheckoutHookThatFailedRunsAgain) {  // A3
+  fs::create_directories(repository / ".git/hooks");
+  const fs::path hook = repository / ".git/hooks/post-checkout";
+  const fs::path tried = site.root() / "tried";
+  write_text(hook, "#!/bin/sh\nif [ ! -e '" + tried.string() + "' ]; then touch '" +
+                       tried.string() + "'; echo no network >&2; exit 1; fi\necho up >set-up\n");
+  fs::permissions(hook, fs::perms::owner_all);
+  const Job intake = builtin("intake");
+  const JobResult failed = end_of(intake);
+  EXPECT_EQ(failed.failure.code, "WORKTREE_FAILED");
+  EXPECT_NE(failed.failure.message.find("no network"), std::string::npos);
+  EXPECT_EQ(end_of(next(intake, "intake", 2)).outcome, Outcome::succeeded);
+  EXPECT_EQ(content_of(workspace_of(intake) / "set-up"), "up\n");
+}
+
 TEST(GitCommand, CredentialsAreTakenOutOfMessages) {
   EXPECT_EQ(without_credentials("to 'https://me:hush@host/x' and ssh://a@b/c@d"),
             "to 'https://host/x' and ssh://b/c@d");

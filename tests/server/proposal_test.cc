@@ -87,6 +87,42 @@ TEST_F(Proposals, WhatOthersMergedMeanwhileIsNotTheWorks) {  // A7
   EXPECT_EQ(artifact_text(site, result, "pull_request.md").find("fix.c"), std::string::npos);
 }
 
+// Nobody has approved a tag, and it may begin a release.
+TEST_F(Proposals, NoTagOfTheAgentsGoesAlong) {  // A7
+  run("config push.followTags true", repository);
+  const Job intake = begin();
+  const fs::path workspace = workspace_of(intake);
+  write_text(workspace / "fine.txt", "fine\n");
+  commit_all(workspace, "fine");
+  run("-c user.name=a -c user.email=a@localhost tag -a v9.0 -m release", workspace);
+  const JobResult result = end_of(next(intake, "create_pr"));
+  ASSERT_EQ(result.outcome, Outcome::succeeded) << result.failure.message;
+  EXPECT_EQ(run("tag --list", remote), "");
+  EXPECT_NE(run("branch --list " + branch_of_run(intake), remote), "");
+}
+
+// Settings of a person's own, of which some would have git fail, or show less.
+TEST_F(Proposals, ASubmoduleThatIsIgnoredIsShown) {  // A7
+  const fs::path library = make_repository(site.root() / "library", {{"lib.txt", "lib\n"}});
+  commit_submodule(repository, library, "lib");
+  run("config --file .gitmodules submodule.lib.ignore all", repository);
+  commit_all(repository, "ignored");
+  run("push --quiet origin main", repository);
+  run("config format.useAutoBase true", repository);
+  const Job intake = begin();
+  const fs::path lib = workspace_of(intake) / "lib";
+  write_text(lib / "lib.txt", "other\n");
+  commit_all(lib, "other");
+  run("push --quiet origin HEAD:refs/heads/other", lib);
+  write_text(workspace_of(intake) / "fine.txt", "fine\n");
+  const JobResult result = end_of(next(intake, "create_pr"));
+  ASSERT_EQ(result.outcome, Outcome::succeeded) << result.failure.message;
+  EXPECT_NE(artifact_text(site, result, "pull_request.md").find("lib  "), std::string::npos)
+      << artifact_text(site, result, "pull_request.md");
+  EXPECT_NE(artifact_text(site, result, "change.patch").find("+Subproject commit"),
+            std::string::npos);
+}
+
 TEST_F(Proposals, FilesNamedLikeRevisionsAreFiles) {  // A1
   const Job intake = begin();
   const std::string base = run("rev-parse HEAD", workspace_of(intake));

@@ -158,6 +158,41 @@ TEST_F(WorktreeRemoval, AnIntakeDoesntDropTheRecordOfAnotherRun) {  // A15
   EXPECT_EQ(content_of(path.string() + ".set-aside-1/new.txt"), "precious\n");
 }
 
+// A person's own, in a run root that is named for a run.
+TEST_F(WorktreeRemoval, AnIntakeDoesntDropTheRecordOfAPersonsWorktree) {  // A15
+  const fs::path path = site.root() / "named" / "workspace";
+  run("worktree add --quiet --detach " + path.string(), repository);
+  write_text(path / "mine.txt", "precious\n");
+  commit_all(path, "on no branch");
+  Job fresh = builtin("intake");
+  fresh.run_root = path.parent_path().string();
+  fresh.workspace = path.string();
+  EXPECT_EQ(end_of(fresh).outcome, Outcome::succeeded);
+  EXPECT_EQ(run("show HEAD:mine.txt", path.string() + ".set-aside-1"), "precious");
+  // Nor if its disk isn't mounted.
+  const fs::path away = site.root() / "other" / "workspace";
+  run("worktree add --quiet --detach " + away.string(), repository);
+  fs::remove_all(away);
+  Job other = builtin("intake");
+  other.run_root = away.parent_path().string();
+  other.workspace = away.string();
+  const JobResult taken = end_of(other);
+  EXPECT_EQ(taken.failure.code, "WORKSPACE_TAKEN") << taken.failure.message;
+  EXPECT_NE(taken.failure.message.find("of no run"), std::string::npos) << taken.failure.message;
+}
+
+// A setting of a person's own with which git says how many stashes there are.
+TEST_F(WorktreeRemoval, AStashIsNoChangeOfAWorktree) {  // A15
+  const Job job = worktree();
+  run("config status.showStash true", repository);
+  write_text(repository / "file.txt", "stashed\n");
+  run("stash", repository);
+  RemovalRequest request = request_for(job);
+  request.rescue_unsaved = false;
+  const RemovalOutcome outcome = remove_worktree(request);
+  EXPECT_EQ(outcome.result, Removal::removed) << outcome.reason;
+}
+
 // Somebody puts a link to other directories in the place of the run root after it was opened.
 TEST_F(WorktreeRemoval, OnlyWhatIsInTheOpenDirectoryGoes) {  // A15
   const Job job = worktree();

@@ -122,18 +122,18 @@ BuiltinStep write_artifacts(const Proposal& proposal, const CommittedWork& work,
   const std::string range = from + "..HEAD";
   GitOptions to_file;
   to_file.output_file = request.artifacts_dir / "change.patch";
-  const GitOutcome patch =
-      proposal.run({"format-patch", "--stdout", "--binary", "--no-signature", "--no-ext-diff",
-                    "--no-textconv", "--submodule=short", "--end-of-options", range},
-                   to_file);
+  const GitOutcome patch = proposal.run(
+      {"format-patch", "--stdout", "--binary", "--no-signature", "--no-ext-diff", "--no-textconv",
+       "--submodule=short", "--ignore-submodules=none", "--end-of-options", range},
+      to_file);
   if (!patch.ok) return git_failed("cannot write the patch", patch.message);
   const GitOutcome commits =
       proposal.run({"log", "--no-decorate", "--format=- %h %s",
                     "--max-count=" + std::to_string(commits_shown_max), "--end-of-options", range});
   if (!commits.ok) return git_failed("cannot list the commits", commits.message);
-  const GitOutcome changes =
-      proposal.run({"diff", "--stat=100", "--no-color", "--no-ext-diff", "--no-textconv",
-                    "--submodule=short", "--end-of-options", from, "HEAD"});
+  const GitOutcome changes = proposal.run(
+      {"diff", "--stat=100", "--no-color", "--no-ext-diff", "--no-textconv", "--submodule=short",
+       "--ignore-submodules=none", "--end-of-options", from, "HEAD"});
   if (!changes.ok) return git_failed("cannot list the changes", changes.message);
 
   const std::vector<std::string> left_out = left_out_of(work);

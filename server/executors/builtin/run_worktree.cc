@@ -38,12 +38,6 @@ std::string workers_setting() {
   return "checkout.workers=" + std::to_string(workers);
 }
 
-bool is_empty_or_missing(const fs::path& path) {
-  std::error_code error;
-  if (!is_there(path)) return true;
-  return fs::is_directory(fs::symlink_status(path, error)) && fs::is_empty(path, error);
-}
-
 tl::expected<fs::path, Failure> set_aside(const BuiltinRequest& request) {
   for (int number = 1;; ++number) {
     const fs::path name = request.workspace.string() + ".set-aside-" + std::to_string(number);
@@ -55,10 +49,12 @@ tl::expected<fs::path, Failure> set_aside(const BuiltinRequest& request) {
   }
 }
 
-tl::unexpected<Failure> workspace_taken(const BuiltinRequest& request, const FenceMarker& marker) {
+// `owner`: the run of the worktree; empty: it is of none.
+tl::unexpected<Failure> workspace_taken(const BuiltinRequest& request, const std::string& owner) {
   return builtin_failure(
       ErrorClass::config, "WORKSPACE_TAKEN",
-      "git has a worktree of run " + marker.run_id + " on record at " + request.workspace.string() +
+      "git has a worktree of " + (owner.empty() ? "no run" : "run " + owner) + " on record at " +
+          request.workspace.string() +
           ", and it isn't there. Bring it back (its disk may not be mounted), or give it up with "
           "`git -C " +
           shell_word(request.repository.string()) + " worktree remove --force --force " +
@@ -127,17 +123,18 @@ bool mend_unborn_head(const fs::path& record) {
   return write_file_atomically(record / "HEAD", "ref: refs/heads/signalbox/unborn\n").has_value();
 }
 
-// Only the run's own record goes: with that of another run, whose disk isn't mounted or whose
-// directory was moved, its index and the commits of a detached HEAD would be lost.
+// Only the run's own record goes: with that of another run, or of a person, whose disk isn't
+// mounted or whose directory was moved, its index and the commits of a detached HEAD would be lost.
 BuiltinStep clear_workspace(const BuiltinRequest& request, WorkspaceState found) {
   const fs::path record = find_worktree_record(request.repository, request.workspace);
   const auto marker = read_fence_marker(record);
   // A marker is written once the files are complete: then somebody may have worked there, whatever
-  // the lock says.
-  const bool is_others = !record.empty() && marker && marker->run_id != request.run_id;
+  // the lock says. A run's own worktree has one before it counts as finished.
+  const bool is_own = marker ? marker->run_id == request.run_id : is_unfinished_worktree(record);
+  const bool is_others = !record.empty() && !is_own;
   const bool is_unfinished = found == WorkspaceState::unfinished;
   if (is_others && !is_unfinished && found != WorkspaceState::worktree) {
-    return workspace_taken(request, *marker);
+    return workspace_taken(request, marker ? marker->run_id : std::string());
   }
   if (found != WorkspaceState::nothing) {
     const auto aside = TRY(set_aside(request));
@@ -201,15 +198,16 @@ BuiltinStep add_worktree(const BuiltinRequest& request, PinnedRepository& pinned
     return storage_failed(copied.error());
   }
   TRY(mark_worktree(request, pinned));
-  const GitOutcome unlocked =
-      git(request.repository, {"worktree", "unlock", request.workspace.string()});
-  if (!unlocked.ok) return failed(unlocked);
   const std::string head = git(request.workspace, {"rev-parse", "HEAD"}, there).line();
   const GitOutcome hook = git(request.workspace,
                               {"hook", "run", "--ignore-missing", "post-checkout", "--",
                                std::string(head.size(), '0'), head, "1"},
                               there);
   if (!hook.ok) return failed(hook);
+  // From here on it isn't made anew: a hook that has failed, or was cut short, runs again.
+  const GitOutcome unlocked =
+      git(request.repository, {"worktree", "unlock", request.workspace.string()});
+  if (!unlocked.ok) return failed(unlocked);
   return {};
 }
 
