@@ -119,17 +119,6 @@ AttentionItem failed_run_item(const RunId& id, Position ended_at, std::int64_t e
   return item;
 }
 
-// Returns whether the failure is the last of a run that wasn't retried, and that is of no card: of
-// a run that works on a card or merges one, its card waits. Anyone may give a run labels.
-Stored<bool> is_failed_run(const RunIndex& index, const LogMark& mark) {
-  const auto row = TRY(index.find(mark.run_id));
-  // A run that was retried may have failed again: that is another mark.
-  if (!row || row->status != RunStatus::failed || row->ended_position != mark.position)
-    return false;
-  const auto card = TRY(index.cards().find_by_run(mark.run_id));
-  return !card.has_value();
-}
-
 void add_failed_runs(const World& world, const AttentionBounds& bounds,
                      AttentionSelection& selection) {
   if (bounds.failed_runs_max == 0) return;
@@ -258,6 +247,14 @@ std::map<AttentionKind, std::uint64_t> attention_counts(const World& world) {
   return counts;
 }
 
+Stored<bool> is_failed_run(const RunIndex& index, const RunId& run_id, Position failed_at) {
+  const auto row = TRY(index.find(run_id));
+  // A run that was retried may have failed again: that is another failure.
+  if (!row || row->status != RunStatus::failed || row->ended_position != failed_at) return false;
+  const auto card = TRY(index.cards().find_by_run(run_id));
+  return !card.has_value();
+}
+
 Stored<FailedRuns> failed_runs(const RunIndex& index, const AttentionBounds& bounds) {
   LogMarkFilter filter;
   filter.kinds = {LogMarkKind::failure};
@@ -270,7 +267,7 @@ Stored<FailedRuns> failed_runs(const RunIndex& index, const AttentionBounds& bou
     const auto marks = TRY(index.calendar().marks(filter, ScanOrder::descending,
                                                   std::min(bounds.failed_runs_max, left), cursor));
     for (const LogMark& mark : marks.rows) {
-      const bool waits = TRY(is_failed_run(index, mark));
+      const bool waits = TRY(is_failed_run(index, mark.run_id, mark.position));
       if (!waits) continue;
       if (failed.items.size() == bounds.failed_runs_max) {
         failed.is_capped = true;

@@ -43,13 +43,18 @@ std::vector<AttentionItem> attention_of(const World& world, const AttentionBound
 // jobs. It makes no texts, so that the engine's thread can do it often.
 std::map<AttentionKind, std::uint64_t> attention_counts(const World& world);
 
+// Returns whether the failure is the last of a run that wasn't retried, and that is of no card: of
+// a run that works on a card or merges one, its card waits. Anyone may give a run labels. Any
+// thread.
+Stored<bool> is_failed_run(const RunIndex& index, const RunId& run_id, Position failed_at);
+
 struct FailedRuns {
   std::vector<AttentionItem> items;
   bool is_capped = false;  // more wait than bounds.failed_runs_max
 };
 
-// Returns the newest runs of no card that failed since bounds.failed_since_ns and weren't retried.
-// Any thread.
+// Returns the newest runs of no card that failed since bounds.failed_since_ns, as far as the log
+// has their ends, and weren't retried. Any thread.
 Stored<FailedRuns> failed_runs(const RunIndex& index, const AttentionBounds& bounds);
 
 // Adds to an item, after add_record(), what the row of its run knows.

@@ -175,8 +175,9 @@ class Projector {
   bool broken_ = false;                   // failed_ was called
   std::optional<StoreError> place_held_;  // why nothing after applied_ is applied
   std::optional<Rebuild> rebuilding_;
-  std::unique_ptr<Table> offered_rows_;     // by replace_rows()
-  std::function<void()> offered_replaced_;  // with them
+  std::optional<std::string> recompute_wanted_;  // why, since the rebuild under way has begun
+  std::unique_ptr<Table> offered_rows_;          // by replace_rows()
+  std::function<void()> offered_replaced_;       // with them
   std::thread thread_;
   std::thread checker_;
 };

@@ -29,6 +29,10 @@ void Projector::check_files() {
 }
 
 void Projector::recompute_rows(const std::string& why) {
+  {
+    const std::lock_guard lock(mutex_);
+    recompute_wanted_ = why;
+  }
   index_.table().note_damage(why);
   changed_.notify_all();
 }
@@ -55,6 +59,10 @@ bool Projector::rebuild() {
   if (!rebuilding()) begin_rebuild();
   for (;;) {
     answer_queries();
+    {
+      const std::lock_guard lock(mutex_);
+      recompute_wanted_.reset();
+    }
     Filled filled = Filled::try_again;
     if (auto fresh = index_.table().begin_rebuild()) {
       filled = fill(**fresh);
@@ -71,6 +79,8 @@ bool Projector::rebuild() {
     rebuilding_.reset();
     place_held_.reset();
     applied_.store(index_.applied());
+    // What it was asked for meanwhile may concern rows that were filled before.
+    if (recompute_wanted_) index_.table().note_damage(*recompute_wanted_);
   }
   applied_changed_.notify_all();
   done.through = index_.applied();

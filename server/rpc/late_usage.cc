@@ -21,6 +21,7 @@ namespace {
 
 using Then = std::function<void(const Decided<LateUsageOutcome>& outcome)>;
 
+constexpr std::ptrdiff_t records_at_once = 256;
 // How often the records are read again, because usage of the same run was recorded meanwhile.
 constexpr int reads_max = 16;
 
@@ -45,49 +46,74 @@ NoteLateUsage note_of(const LateUsage& late, const Record& claim) {
           claim.span_id, late.usage,       /*read_at=*/0};
 }
 
-FoundAttempt find_attempt(std::span<const Record> records, const LateUsage& late) {
-  const auto* const of_job = std::get_if<AttemptOfJob>(&late.attempt);
-  const auto* const of_worker = std::get_if<ClaimedAttempt>(&late.attempt);
-  FoundAttempt found;
-  const Record* claim = nullptr;
-  for (const Record& record : records) {
-    found.last_at = record.position;
+// Looks for the attempt in the records of its run, in their order.
+class AttemptSearch {
+ public:
+  explicit AttemptSearch(const LateUsage& late)
+      : late_(late),
+        of_job_(std::get_if<AttemptOfJob>(&late.attempt)),
+        of_worker_(std::get_if<ClaimedAttempt>(&late.attempt)) {}
+
+  void look_at(const Record& record) {
     if (event_as<StationClaimed>(record.event) != nullptr) {
-      claim = &record;
-      if (of_worker != nullptr && is_claim_of(*of_worker, late.origin, record)) {
-        found.note = note_of(late, record);
+      claim_ = record;
+      if (of_worker_ != nullptr && is_claim_of(*of_worker_, late_.origin, record)) {
+        found_.note = note_of(late_, record);
       }
     } else if (const auto* intended = event_as<StationSubmitIntended>(record.event)) {
-      if (claim == nullptr) continue;
-      const bool is_it = of_job != nullptr && intended->job_id == of_job->job_id &&
-                         intended->machine == of_job->machine;
-      if (is_it) found.note = note_of(late, *claim);
+      if (!claim_) return;
+      const bool is_it = of_job_ != nullptr && intended->job_id == of_job_->job_id &&
+                         intended->machine == of_job_->machine;
+      if (is_it) found_.note = note_of(late_, *claim_);
       // What a job has used up is told by who executes it, and nobody else.
-      const bool is_found = found.note && found.note->token == claim->position;
-      if (of_worker != nullptr && is_found) found.note.reset();
+      const bool is_found = found_.note && found_.note->token == claim_->position;
+      if (of_worker_ != nullptr && is_found) found_.note.reset();
     } else if (event_as<StationUsageReported>(record.event) != nullptr ||
                event_as<LateUsageReported>(record.event) != nullptr) {
-      found.is_told = found.is_told || (found.note && record.cause == found.note->token);
+      found_.is_told = found_.is_told || (found_.note && record.cause == found_.note->token);
     }
   }
-  return found;
-}
+
+  // Returns whether no later record changes what was found.
+  [[nodiscard]] bool is_over() const {
+    const bool is_none = of_worker_ != nullptr && claim_ && !found_.note;
+    return found_.is_told || is_none;
+  }
+  [[nodiscard]] const FoundAttempt& found() const { return found_; }
+
+ private:
+  const LateUsage& late_;
+  const AttemptOfJob* const of_job_;
+  const ClaimedAttempt* const of_worker_;
+  FoundAttempt found_;
+  std::optional<Record> claim_;
+};
 
 // Called on the projector's thread.
 Decided<FoundAttempt> read_attempt(const EventLog& log, const RunIndex& index,
                                    const LateUsage& late) {
   const auto positions = index.run_positions(late.run_id);
   if (!positions) return unreadable(positions.error());
-  // A token that never was one of the run needs no reading.
+  // A token that never was one of the run needs no reading, and one that was none but what follows:
+  // whoever repeats such a call holds up others for as long as that takes.
   const auto* const claimed = std::get_if<ClaimedAttempt>(&late.attempt);
-  if (claimed != nullptr && !std::ranges::binary_search(*positions, claimed->token)) {
-    return FoundAttempt{};
+  auto next = positions->cbegin();
+  if (claimed != nullptr) {
+    next = std::lower_bound(positions->cbegin(), positions->cend(), claimed->token);
+    if (next == positions->cend() || *next != claimed->token) return FoundAttempt{};
   }
-  const auto records = read_records(log, *positions);
-  // The rows of what a retention drops stay for some moments longer than the records.
-  if (!records && records.error().kind == StoreError::Kind::dropped) return FoundAttempt{};
-  if (!records) return unreadable(records.error());
-  FoundAttempt found = find_attempt(*records, late);
+  AttemptSearch search(late);
+  while (next != positions->cend() && !search.is_over()) {
+    const auto count = std::min<std::ptrdiff_t>(records_at_once, positions->cend() - next);
+    const auto records = read_records(log, std::span(next, next + count));
+    // The rows of what a retention drops stay for some moments longer than the records.
+    if (!records && records.error().kind == StoreError::Kind::dropped) return FoundAttempt{};
+    if (!records) return unreadable(records.error());
+    for (const Record& record : *records) search.look_at(record);
+    next += count;
+  }
+  FoundAttempt found = search.found();
+  if (!positions->empty()) found.last_at = positions->back();
   if (found.note) found.note->read_at = index.applied();
   return found;
 }

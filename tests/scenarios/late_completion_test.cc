@@ -71,5 +71,23 @@ TEST_F(LateCompletion, IsRefusedAndItsUsageIsOnTheBillOnce) {  // A5, P4, O3, R7
   EXPECT_EQ(server_.cli({"replay", "--verify"}).exit_code, 0);
 }
 
+// The run's last event isn't its end then.
+TEST_F(LateCompletion, AfterTheEndItIsNoReasonToWatchForEver) {  // A5, O9
+  const std::string id = start_run_of(
+      "name = \"late\"\n[[station]]\nname = \"work\"\nretry = { max_retries = 0 }\n", "g");
+  const auto claimed =
+      rpc("station.claim", {{"worker", "w"}, {"run_id", id}, {"lease_ms", 10}}).at("claim");
+  await_status(id, "failed");
+  (void)refusal({{"run_id", id},
+                 {"station", station},
+                 {"token", claimed.at("token")},
+                 {"outcome", "succeeded"},
+                 {"usage", {{"cost_microusd", 250'000}, {"tokens", 900}, {"turns", 5}}}});
+  ASSERT_EQ(events(id, "LateUsageReported").size(), 1U);
+  const Output watched = server_.cli({"run", "watch", id});
+  EXPECT_EQ(watched.exit_code, 1) << watched.err;
+  EXPECT_NE(watched.out.find("RunFailed"), std::string::npos) << watched.out;
+}
+
 }  // namespace
 }  // namespace signalbox

@@ -63,6 +63,9 @@ TEST_F(RetentionProofTest, FailedRunsStayForAnAgeOfTheirOwn) {  // G17
   EXPECT_EQ(done.at("runs_dropped"), 1);
   server_.start();
   EXPECT_EQ(text(run(failed), "goal"), "it failed");
+  const json::array waiting = rpc("attention.list", {}).at("items").as_array();
+  ASSERT_EQ(waiting.size(), 1U) << "somebody is still to see to it";
+  EXPECT_EQ(text(waiting.at(0).as_object(), "run_id"), failed);
   EXPECT_EQ(text(result({"run", "retry", failed}), "run_id"), failed);
   EXPECT_EQ(complete(failed, "implement", claim(failed), "failed").exit_code, 0);
   append_events(20);

@@ -248,6 +248,25 @@ TEST_F(ProjectorRebuild, RowsThatAreKnownToBeDamagedAreNeverRead) {  // G3
   follower.reset();
 }
 
+// Rows that were filled before it was asked for may have what it is about.
+TEST_F(ProjectorRebuild, OneThatIsAskedForDuringAnotherOneFollowsIt) {  // G17
+  append(50);
+  follow();
+  ASSERT_TRUE(follower->catch_up());
+  table->note_damage("to begin with");
+  const auto no_answer = [](const RunIndex&) { ADD_FAILURE() << "it is being rebuilt"; };
+  // The first is refused before the rows are filled, the second while they are.
+  follower->query(log.tail(), no_answer, [&](const StoreError&) {
+    follower->query(log.tail(), no_answer,
+                    [&](const StoreError&) { follower->recompute_rows("a text was redacted"); });
+  });
+  EXPECT_TRUE(follower->catch_up());
+  EXPECT_TRUE(follower->catch_up());
+  EXPECT_EQ(follower->rebuilds(), 2U);
+  ASSERT_EQ(rebuilds_done(), 2U);
+  EXPECT_EQ(rebuilt[1].reason, "a text was redacted");
+}
+
 TEST_F(ProjectorRebuild, AFollowerWaitsForItUnlessTheServiceStops) {  // G3
   append(20);
   follow();

@@ -32,6 +32,10 @@ std::int64_t microusd_of(double usd) {
   return rounded == 0 && usd > 0 ? 1 : rounded;
 }
 
+bool has_ended(const std::string& status) {
+  return status == "succeeded" || status == "failed" || status == "canceled";
+}
+
 bool ends_run(const json::object& event) {
   const std::string type = text_at(event, "type");
   return type == "RunSucceeded" || type == "RunFailed" || type == "RunCanceled";
@@ -50,12 +54,14 @@ Called<json::object> follow_run(const Invocation& invocation, const std::string&
   const std::string whole_id = text_at(object_at(*run, "run"), "run_id");
   params["run_id"] = whole_id;
   params["from"] = number_at(object_at(*run, "run"), "started_position");
-  // A run that was retried has several ends; only one at or after its last known event counts.
+  // A run that was retried has several ends; only one at or after its last known event counts. One
+  // that has ended has that behind it: its last event may be of what it had used.
   const std::uint64_t last_known = number_at(object_at(*run, "run"), "last_position");
+  const bool is_over = has_ended(text_at(object_at(*run, "run"), "status"));
   const auto until_end = [&](const json::object& event) {
     const bool is_newest = number_at(event, "position") >= last_known;
     visit(event, is_newest);
-    return !ends_run(event) || !is_newest;
+    return !is_newest || !(is_over || ends_run(event));
   };
   TRY(visit_broadcast ? follow_run_events(invocation, params, until_end, visit_broadcast)
                       : follow_events(invocation, params, until_end));

@@ -284,11 +284,21 @@ void find_pause(const Api& api, const RunIndex& index, AttentionItem& item) {
   }
 }
 
-// Replaces the failed runs that the world remembers by all of them. Returns false if they can't be
-// read.
+// Adds the failed runs that the world has forgotten, and removes those of cards. A retention that
+// kept a run may have dropped the record of its end. Returns false if they can't be read.
 bool complete_failed_runs(const RunIndex& index, AttentionMoment& moment) {
   auto failed = failed_runs(index, moment.bounds);
   if (!failed) return false;
+  const auto is_listed = [&](const RunId& run_id) {
+    return std::any_of(failed->items.begin(), failed->items.end(),
+                       [&](const AttentionItem& item) { return item.run_id == run_id; });
+  };
+  for (const AttentionItem& item : moment.items) {
+    if (item.kind != AttentionKind::failed_run || is_listed(item.run_id)) continue;
+    const auto waits = is_failed_run(index, item.run_id, item.since_position);
+    if (!waits) return false;
+    if (*waits) failed->items.push_back(item);
+  }
   std::erase_if(moment.items,
                 [](const AttentionItem& item) { return item.kind == AttentionKind::failed_run; });
   moment.counts.erase(AttentionKind::failed_run);

@@ -24,22 +24,22 @@ constexpr std::size_t read_bytes_max = 512 * 1024;
 // Records that are read at once by a page that goes backwards.
 constexpr Position backward_records = 256;
 
-// Estimates the event's size as text from its fields that may be long.
-std::size_t text_bytes(const Record& record) {
-  const std::size_t own = apply(
-      [](const auto& event) -> std::size_t {
-        if constexpr (requires { event.result; }) {
-          return event.result.summary.size() + event.result.logs_inline.size() +
-                 event.result.metadata.size() + 256 * event.result.artifacts.size();
-        } else if constexpr (requires { event.goal; }) {
-          return event.goal.size() + event.input.size() +
-                 (event.pipeline ? limits::pipeline_bytes_max : 0);
-        } else {
-          return 0;
-        }
-      },
-      record.event);
-  return 512 + own;
+// Returns about how many bytes the value takes as text.
+std::size_t text_bytes(const json::value& value) {
+  constexpr std::size_t of_number = 8;
+  constexpr std::size_t of_escape = 5;  // more than the character itself
+  std::size_t bytes = of_number;
+  if (const auto* text = value.if_string()) {
+    const auto escaped = std::count_if(text->begin(), text->end(), [](char each) {
+      return static_cast<unsigned char>(each) < 0x20;
+    });
+    bytes += text->size() + of_escape * static_cast<std::size_t>(escaped);
+  } else if (const auto* array = value.if_array()) {
+    for (const json::value& each : *array) bytes += text_bytes(each);
+  } else if (const auto* object = value.if_object()) {
+    for (const auto& each : *object) bytes += each.key().size() + text_bytes(each.value());
+  }
+  return bytes;
 }
 
 // The events of a page, which ends with its limit or its bytes.
@@ -52,8 +52,8 @@ class PageEvents {
   }
   [[nodiscard]] bool wants(const Record& record) const { return page_.filter.matches(record); }
   void add(const Record& record) {
-    bytes_ += text_bytes(record);
     events_.push_back(record_to_json(record));
+    bytes_ += text_bytes(events_.back());
   }
   [[nodiscard]] json::array take() { return std::move(events_); }
 
