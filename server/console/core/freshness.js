@@ -43,6 +43,8 @@ export class Freshness {
 
 export const PAUSE_MS_MIN = 250;
 export const PAUSE_MS_MAX = 2000;
+/** Between two tries of a question that the service refuses for the moment. */
+export const RETRY_MS_MAX = 4000;
 /** At most this part of the service's time is one question's: ten consoles may ask several each. */
 const LOAD_MAX = 0.002;
 /** However much an answer cost, or seemed to while the machine had much to do: a list isn't older. */

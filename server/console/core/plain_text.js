@@ -5,7 +5,7 @@
  */
 
 /** Sequences of terminals: colours (with their codes), movements, titles. */
-export const SEQUENCE = /\x1b\[([0-9;]*)m|\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[@-Z\\-_]/g;
+export const SEQUENCE = /\x1b\[([0-9;]*)m|\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b\n]*(?:\x07|\x1b\\)|\x1b[@-Z\\-_]/g;
 const CONTROL = /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]/g;
 const CONTROL_BUT_ESCAPE = /[\x00-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f-\x9f]/g;
 /** Shown as a mark, for the eye shall notice that something was there. */
@@ -20,6 +20,12 @@ export function plainText(/** @type {string} */ text) {
   if (!needsCare.test(text)) return text;
   return text.replace(SEQUENCE, '').replace(CONTROL, '').replace(DIRECTION, MARK);
 }
+
+/**
+ * Returns text by which somebody decides, such as a change: nothing of it is left out, and each character that isn't
+ * shown has a mark.
+ */
+export const markedText = (/** @type {string} */ text) => (needsCare.test(text) ? text.replace(CONTROL, MARK).replace(DIRECTION, MARK) : text);
 
 /** Returns text whose sequences of terminals are still there, for the page that shows their colours. */
 export const terminalText = (/** @type {string} */ text) => text.replace(CONTROL_BUT_ESCAPE, '').replace(DIRECTION, MARK);

@@ -5,7 +5,7 @@
  */
 import { useLayoutEffect, useState } from '../vendor/htm-preact.js';
 import { concernsOf, isOfItsPosition } from './concerns.js';
-import { Freshness, nextPause, PAUSE_MS_MIN, waitMs } from './freshness.js';
+import { Freshness, nextPause, PAUSE_MS_MIN, RETRY_MS_MAX, waitMs } from './freshness.js';
 import { connection, onEvents } from './live.js';
 import { moment } from './past.js';
 import { answeredPosition, call, ownCommand, quickest } from './rpc.js';
@@ -25,6 +25,9 @@ function askInTurn(/** @type {LiveAnswer} */ live) {
   pastTurn = turn.then(() => {}, () => {});
   return turn;
 }
+
+/** Refusals that are of the moment, and say nothing about the question. */
+const OF_THE_MOMENT = ['UNREACHABLE', 'STORAGE_AWAY', 'OVERLOADED', 'SHUTTING_DOWN', 'UNKNOWN_OUTCOME', 'READ_MODELS_REBUILDING'];
 
 /** An answer that is asked for again and again, until stop(). */
 export class LiveAnswer {
@@ -48,6 +51,7 @@ export class LiveAnswer {
     this.isOfItsPosition = true;
     this.freshness = new Freshness();
     this.pauseMs = PAUSE_MS_MIN;
+    this.retryMs = PAUSE_MS_MIN;
     this.costMs = 0;
     this.answeredAt = -Infinity;
     this.endEvents = onEvents((events) => {
@@ -122,7 +126,21 @@ export class LiveAnswer {
     this.costMs = Math.max(0, this.answeredAt - began - quickest.ms);
     if (this.isStopped) return;
     this.onAnswer(this.answer);
-    if (this.isDue) this.runSoon();
+    if (this.isToBeRetried()) this.retry();
+    else if (this.isDue) this.runSoon();
+  }
+
+  /** While the stream is away, its return has the question asked again. */
+  isToBeRetried() {
+    if (OF_THE_MOMENT.includes(this.answer.error?.code) && connection.peek().state === 'live') return true;
+    this.retryMs = PAUSE_MS_MIN;
+    return false;
+  }
+
+  retry() {
+    this.isDue = true;
+    setTimeout(() => this.run(), Math.max(this.retryMs, this.answer.error.details.retry_after_ms ?? 0));
+    this.retryMs = Math.min(2 * this.retryMs, RETRY_MS_MAX);
   }
 
   stop() {

@@ -1,7 +1,7 @@
 /** Calls methods of the service. All of them go through POST /rpc. */
 import { signal } from '../vendor/signals-core.js';
 import { hexOf } from './figures.js';
-import { parsePlain, plainText, terminalText } from './plain_text.js';
+import { markedText, parsePlain, plainText, terminalText } from './plain_text.js';
 import { authorization, refusal } from './session.js';
 
 /** A refusal by the service, as server/PROTOCOL.md describes it. */
@@ -29,6 +29,9 @@ export const quickest = { ms: Infinity };
 
 /** The address of `path` beside the console, also behind a proxy that serves it below a prefix. */
 export const serviceAddress = (/** @type {string} */ path) => new URL(`../${path}`, document.baseURI).href;
+
+/** The methods whose texts aren't only read. */
+const CLEANED = /** @type {Record<string, (text: string) => string>} */ ({ 'run.log': terminalText, 'run.diff': markedText });
 
 /** @returns {never} */
 function failUnreachable() {
@@ -72,7 +75,7 @@ export async function call(method, params = {}, abort, secret) {
     if (response.status === 401 && secret === undefined) refusal.value = why;
     throw why;
   }
-  const clean = method === 'run.log' ? terminalText : plainText;
+  const clean = CLEANED[method] ?? plainText;
   const text = await response.text().catch(failUnreachable);
   quickest.ms = Math.min(quickest.ms, performance.now() - began);
   const answer = parsePlain(text, clean);

@@ -1,5 +1,5 @@
 /** What waits for a person, the longest first; and below it what is at work. */
-import { html, useEffect, useState } from '../vendor/htm-preact.js';
+import { html } from '../vendor/htm-preact.js';
 import { bytesText, plural, wordsOf } from '../core/figures.js';
 import { has } from '../core/identity.js';
 import { movingKeys, useKeys } from '../core/keys.js';
@@ -12,6 +12,7 @@ import { ACTIONS, ActionButtons, actionKeys, Findings, THE_SERVICE, confirmActio
 import { Later } from '../parts/later.js';
 import { Answer, Asking, Commands } from '../parts/notice.js';
 import { reportSentence } from '../parts/report_sentence.js';
+import { useHeldRow } from '../parts/selected.js';
 import { Age, Due } from '../parts/status.js';
 
 /** The likeliest actions for each kind. */
@@ -98,8 +99,7 @@ function Calm() {
 export function Inbox() {
   const answer = useQuery('attention.list', { limit: ITEMS_SHOWN });
   const items = answer.data?.items ?? [];
-  const [at, setAt] = useState(0);
-  useEffect(() => setAt((old) => Math.min(old, Math.max(0, items.length - 1))), [items.length]);
+  const [at, setAt] = useHeldRow(items.map(keyOf), true);
   const item = items[at];
   const act = (/** @type {string} */ name) => {
     const { actions, targets } = item ? offerOf(item) : { actions: [], targets: [] };

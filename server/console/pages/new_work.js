@@ -4,8 +4,9 @@ import { useQuery } from '../core/query.js';
 import { go } from '../core/route.js';
 import { call } from '../core/rpc.js';
 import { BUDGET } from '../parts/actions.js';
-import { closeDialog } from '../parts/dialog.js';
 import { Form, isEmpty, paramsOf } from '../parts/form.js';
+
+/** @typedef {{isShown: () => boolean, close: () => void}} OwnDialog */
 
 export function SubmitCard(/** @type {{project?: string}} */ { project }) {
   const { data } = useQuery('project.list', { limit: 500 });
@@ -18,9 +19,9 @@ export function SubmitCard(/** @type {{project?: string}} */ { project }) {
     { label: 'Key (optional): cards with one are worked on one after the other', param: 'key', option: '--key' },
     { label: 'Priority (optional): higher ones come first', param: 'priority', option: '--priority', of: Number, type: 'number', min: 0 },
   ];
-  const submit = async (/** @type {Given} */ given, /** @type {string} */ id) => {
+  const submit = async (/** @type {Given} */ given, /** @type {string} */ id, /** @type {OwnDialog} */ dialog) => {
     await call('card.submit', { ...paramsOf(fields, given), command_id: id });
-    closeDialog();
+    dialog.close();
   };
   return html`<${Form} title="Submit a card" verb="Submit" fields=${fields} command="signalbox card submit" send=${submit} />`;
 }
@@ -41,10 +42,11 @@ const FIELDS = [
   { label: 'Pipeline (optional): as JSON, such as the page of a project shows it', param: 'pipeline', of: pipelineOf, tag: 'textarea', rows: 3, class: 'mono' },
 ];
 
-async function start(/** @type {Given} */ given, /** @type {string} */ key) {
+async function start(/** @type {Given} */ given, /** @type {string} */ key, /** @type {OwnDialog} */ dialog) {
   const budget = isEmpty(BUDGET, given) ? {} : { budget: paramsOf(BUDGET, given) };
   const { run_id: id } = await call('run.start', { ...paramsOf(FIELDS, given), ...budget, idempotency_key: key });
-  closeDialog();
+  if (!dialog.isShown()) return; // they do something else by now
+  dialog.close();
   go('run', { id });
 }
 

@@ -2,7 +2,7 @@
 import { html, useState } from '../vendor/htm-preact.js';
 import { bytesText, hexOf } from '../core/figures.js';
 import { identity } from '../core/identity.js';
-import { plainText } from '../core/plain_text.js';
+import { markedText } from '../core/plain_text.js';
 import { artifact } from '../core/rpc.js';
 import { useSignal } from '../core/use_signal.js';
 import { Empty, Problem } from '../parts/notice.js';
@@ -50,7 +50,7 @@ function Artifact(/** @type {{run: any, item: any, hasContent: boolean}} */ { ru
       ${isShown && item.current && hasContent && html`<button class="small" onClick=${() => load(false)}>show</button>`}
       ${item.current && hasContent && html`<button class="small" onClick=${() => load(true)}>save</button>`}${!item.current && html`<span class="faint">of an earlier attempt</span>`}</div>
     <${Problem} error=${state.error} />
-    ${state.text !== undefined && html`<pre tabindex="0" aria-label=${item.name}>${plainText(state.text)}</pre>`}
+    ${state.text !== undefined && html`<pre tabindex="0" aria-label=${item.name}>${markedText(state.text)}</pre>`}
     ${state.image && html`<img src=${state.image} alt=${item.name} />`}</li>`;
 }
 

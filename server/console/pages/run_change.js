@@ -1,29 +1,11 @@
 /** What the run changed in its repository, and the decision about it. */
 import { html, useState } from '../vendor/htm-preact.js';
+import { filesOfDiff } from '../core/diff.js';
 import { useQuery } from '../core/query.js';
 import { actionsFor, ActionButtons, Findings, findingsOf, runTarget } from '../parts/actions.js';
 import { Answer } from '../parts/notice.js';
 
 const FILE_LINES_MAX = 400;
-
-/** Returns the files of a diff. @param {string} text as `git diff` prints it @returns {{name: string, added: number, removed: number, lines: string[]}[]} */
-function filesOfDiff(text) {
-  const files = [];
-  let file = null;
-  for (const line of text.split('\n')) {
-    const begin = /^diff --git a\/.* b\/(.*)$/.exec(line);
-    if (begin) {
-      file = { name: begin[1], added: 0, removed: 0, lines: /** @type {string[]} */ ([]) };
-      files.push(file);
-      continue;
-    }
-    if (!file || /^(index |--- |\+\+\+ )/.test(line)) continue;
-    if (line.startsWith('+')) file.added += 1;
-    if (line.startsWith('-')) file.removed += 1;
-    file.lines.push(line);
-  }
-  return files;
-}
 
 const KINDS = /** @type {Record<string, string>} */ ({ '+': 'added', '-': 'removed', '@': 'hunk' });
 
@@ -40,7 +22,7 @@ function DiffFile(/** @type {{file: ReturnType<typeof filesOfDiff>[number], isOp
 const OPEN_FILES_MAX = 8;
 
 const DiffView = (/** @type {{text: string}} */ { text }) =>
-  html`<div class="diff">${filesOfDiff(text).map((file, index) => html`<${DiffFile} key=${file.name} file=${file} isOpen=${index < OPEN_FILES_MAX} />`)}</div>`;
+  html`<div class="diff">${filesOfDiff(text).map((file, index) => html`<${DiffFile} key=${`${index} ${file.name}`} file=${file} isOpen=${index < OPEN_FILES_MAX} />`)}</div>`;
 
 const SOURCES = /** @type {Record<string, string>} */ ({
   worktree: 'in its worktree now', rescue: 'as it was rescued of its worktree', branch: 'on its branch',

@@ -13,13 +13,14 @@ import { ACTIONS, ActionButtons, actionKeys, confirmAction, MethodButton, runTar
 import { openDialog } from '../parts/dialog.js';
 import { Choice, FilterField } from '../parts/filter_field.js';
 import { Asking, Empty, Problem } from '../parts/notice.js';
-import { useSelected } from '../parts/selected.js';
+import { useHeldRow, useSelected } from '../parts/selected.js';
 import { Age, RunState, StationBoxes, Status } from '../parts/status.js';
 import { VirtualList } from '../parts/virtual_list.js';
 import { StartRun } from './new_work.js';
 
 const STATUSES = ['queued', 'running', 'paused', 'succeeded', 'failed', 'canceled'];
-const PERIODS = /** @type {Record<string, number>} */ ({ '1 h': 3_600_000, '12 h': 43_200_000, '7 d': 604_800_000 });
+/** Ages, which count from the moment on screen. */
+const PERIODS = /** @type {Record<string, string>} */ ({ '1 h': '1h', '12 h': '12h', '7 d': '168h' });
 const WAITS = ['approval', 'budget', 'backoff', 'deferred', 'stalled', 'quota'];
 const CHOSEN_MAX = 500;
 /** No goal in the list is longer. */
@@ -32,11 +33,7 @@ function filterOf({ since, text, ...params }) {
   const filter = /** @type {Record<string, string>} */ ({});
   for (const name of ['status', 'project', 'label', 'waiting_for', 'station', 'code']) if (params[name]) filter[name] = params[name];
   if (text) filter.text = text.slice(0, TEXT_LENGTH_MAX);
-  if (Object.hasOwn(PERIODS, since)) {
-    // To the minute, so that it stays the same question for a while.
-    const from = Math.floor((Date.now() - PERIODS[since]) / 60_000) * 60_000;
-    filter.since = new Date(from).toISOString();
-  }
+  if (Object.hasOwn(PERIODS, since)) filter.since = PERIODS[since];
   return filter;
 }
 
@@ -75,9 +72,9 @@ function RunOfId({ tail }) {
 export function Runs(/** @type {{params: Record<string, string>}} */ { params }) {
   const filter = filterOf(params);
   const { rows, isWhole, isOld, error, more } = useRunPages(filter);
-  const [at, setAt] = useState(0);
   const [chosen, setChosen] = useState(/** @type {Set<string>} */ (new Set()));
   const shown = (rows ?? []).map((run) => ({ key: run.run_id, ...run }));
+  const [at, setAt] = useHeldRow(shown.map(({ key }) => key));
   const run = shown[at];
   useSelected('run', rows?.[at]);
   const chosenRuns = shown.filter(({ run_id: id }) => chosen.has(id));

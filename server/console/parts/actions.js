@@ -8,7 +8,7 @@ import { whyNot } from '../core/identity.js';
 import { plural, tailOf } from '../core/figures.js';
 import { useQuery } from '../core/query.js';
 import { call, commandId } from '../core/rpc.js';
-import { closeDialog, openDialog } from './dialog.js';
+import { closeDialog, openDialog, useOwnDialog } from './dialog.js';
 import { say } from './focus.js';
 import { commandOf, Fields, FromTerminal, isEmpty, paramsOf } from './form.js';
 import { Problem } from './notice.js';
@@ -185,6 +185,7 @@ function useOptions({ method, options = [] }, [{ id }, ...others]) {
 }
 
 function ActionDialog(/** @type {{action: Action, targets: Target[]}} */ { action, targets: given }) {
+  const dialog = useOwnDialog();
   const whole = useWholeTargets(action, given);
   const targets = whole ?? given;
   const [filled, setFilled] = useState(/** @type {Given} */ ({}));
@@ -205,6 +206,7 @@ function ActionDialog(/** @type {{action: Action, targets: Target[]}} */ { actio
     const results = new Map([...done].filter(([, result]) => !result.error));
     for (const { id, params } of targets) {
       if (results.has(id)) continue;
+      if (!dialog.isShown()) break; // whoever leaves it wants no more of it
       const decision = action.params?.decision ? params : {};
       try {
         await call(action.method, {
@@ -221,8 +223,10 @@ function ActionDialog(/** @type {{action: Action, targets: Target[]}} */ { actio
     }
     setRunning(false);
     const failed = targets.filter(({ id }) => results.get(id)?.error).length;
-    if (failed === 0) closeDialog();
-    say(`${action.name}: ${failed ? `refused for ${failed} of ${targets.length}` : 'done'}, ${targets.length === 1 ? targets[0].text : plural(targets.length, action.subject)}`);
+    const left = targets.length - results.size;
+    if (failed + left === 0) dialog.close();
+    if (left > 0) say(`${action.name}: stopped, not done for ${left} of ${targets.length}`);
+    else say(`${action.name}: ${failed ? `refused for ${failed} of ${targets.length}` : 'done'}, ${targets.length === 1 ? targets[0].text : plural(targets.length, action.subject)}`);
   };
   const onSubmit = (/** @type {Event} */ event) => {
     event.preventDefault();
@@ -239,7 +243,7 @@ function ActionDialog(/** @type {{action: Action, targets: Target[]}} */ { actio
     <${Fields} fields=${[...fields.map((field) => ({ ...field, isRequired: isMissing })), ...others].map((field, at) => ({ autofocus: at === 0, ...field }))} given=${filled} set=${setFilled} />
     ${targets.length === 1 && html`<${FromTerminal} command=${commandLine(action, targets[0].id, fields, others, filled)} />`}
     <div class="buttons">
-      <button type="button" onClick=${closeDialog}>${isFinished ? 'Close' : 'Leave it'}</button>
+      <button type="button" onClick=${closeDialog}>${isFinished ? 'Close' : isRunning && targets.length > 1 ? 'Stop' : 'Leave it'}</button>
       <button type="submit" class="primary tone-${action.tone ?? 'busy'}" aria-disabled=${isRunning || !whole ? 'true' : null}>
         ${isRunning ? `${done.size} of ${targets.length} …` : refused.length ? `Try ${refused.length} again` : action.name}</button>
     </div></form>`;

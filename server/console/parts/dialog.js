@@ -1,5 +1,5 @@
 /** The one dialog that may be open. */
-import { html, useLayoutEffect, useRef } from '../vendor/htm-preact.js';
+import { html, useLayoutEffect, useRef, useState } from '../vendor/htm-preact.js';
 import { signal } from '../vendor/signals-core.js';
 import { useSignal } from '../core/use_signal.js';
 
@@ -13,6 +13,16 @@ export function openDialog(/** @type {() => any} */ content) {
 export function closeDialog() {
   shown.value = null;
 }
+
+/** Returns what asks and closes the dialog that the calling component is in, and no later one. */
+export function useOwnDialog() {
+  const [own] = useState(() => shown.peek());
+  const isShown = () => shown.peek() === own;
+  return { isShown, close: () => isShown() && closeDialog() };
+}
+
+const isOutside = (/** @type {MouseEvent} */ { clientX: x, clientY: y }, /** @type {DOMRect} */ { left, right, top, bottom }) =>
+  x < left || x > right || y < top || y > bottom;
 
 /** Stands once in the shell. */
 export function DialogPlace() {
@@ -28,7 +38,12 @@ export function DialogPlace() {
     else if (wasShown.current && document.activeElement === document.body) document.getElementById('main')?.focus();
     wasShown.current = content !== null;
   }, [content]);
-  const onClick = (/** @type {MouseEvent} */ event) => event.target === element.current && closeDialog();
-  return html`<dialog ref=${element} onCancel=${closeDialog} onClick=${onClick} aria-labelledby="dialog-title">
+  // Text that is selected by dragging may end anywhere.
+  const beganOutside = useRef(false);
+  const isBeside = (/** @type {MouseEvent} */ event) =>
+    element.current !== null && event.target === element.current && isOutside(event, element.current.getBoundingClientRect());
+  const onPointerDown = (/** @type {MouseEvent} */ event) => { beganOutside.current = isBeside(event); };
+  const onClick = (/** @type {MouseEvent} */ event) => beganOutside.current && isBeside(event) && closeDialog();
+  return html`<dialog ref=${element} onCancel=${closeDialog} onPointerDown=${onPointerDown} onClick=${onClick} aria-labelledby="dialog-title">
     ${content && html`<${content} />`}</dialog>`;
 }

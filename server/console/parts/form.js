@@ -2,7 +2,7 @@
 import { html, useState } from '../vendor/htm-preact.js';
 import { shellWord } from '../core/figures.js';
 import { commandId } from '../core/rpc.js';
-import { closeDialog } from './dialog.js';
+import { closeDialog, useOwnDialog } from './dialog.js';
 import { Command, Problem } from './notice.js';
 
 const textOf = (/** @type {Field} */ { param, value = '' }, /** @type {Given} */ given) => given[param] ?? value;
@@ -36,16 +36,17 @@ export const FromTerminal = ({ command, where }) => html`<p class="faint">The sa
 
 /**
  * A form that makes one thing.
- * @param {{title: string, verb: string, fields: Field[], budget?: Field[], command: string, where?: any, send: (given: Given, id: string) => Promise<any>}} props `send`
- *   gets an id that stays the same when it is tried again
+ * @param {{title: string, verb: string, fields: Field[], budget?: Field[], command: string, where?: any, send: (given: Given, id: string, dialog: {isShown: () => boolean, close: () => void}) => Promise<any>}} props `send`
+ *   gets an id that stays the same when it is tried again, and the dialog that the form is in
  */
 export function Form({ title, verb, fields, budget = [], command, where, send }) {
   const [given, set] = useState(/** @type {Given} */ ({}));
   const [error, setError] = useState(/** @type {any} */ (null));
   const [id] = useState(() => commandId(verb.toLowerCase()));
+  const dialog = useOwnDialog();
   const submit = (/** @type {Event} */ event) => {
     event.preventDefault();
-    send(given, id).catch(setError);
+    send(given, id, dialog).catch(setError);
   };
   return html`<form class="action" onSubmit=${submit}><h2 id="dialog-title">${title}</h2>
     <${Fields} fields=${fields} given=${given} set=${set} />

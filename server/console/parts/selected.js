@@ -1,4 +1,4 @@
-import { useLayoutEffect } from '../vendor/htm-preact.js';
+import { useLayoutEffect, useState } from '../vendor/htm-preact.js';
 import { signal } from '../vendor/signals-core.js';
 
 /** The run or card on screen, or the one that is selected in a list: the search offers its actions, and the bar of the log its events. */
@@ -15,4 +15,21 @@ export function useSelected(subject, thing, of = thing) {
     selectedThing.value = thing ? { subject, thing } : null;
     return () => { selectedThing.value = null; };
   }, [subject, of]);
+}
+
+/**
+ * Returns the index of the row that keys act on, and what moves it. Once it was moved there, or from the beginning if
+ * `isHeld`, it stays the same row wherever the list puts that; when it is gone, it is the one in its place.
+ * @param {string[]} keys of the rows @param {boolean} [isHeld] @returns {[number, (to: number) => void]}
+ */
+export function useHeldRow(keys, isHeld = false) {
+  const [held, setHeld] = useState({ at: 0, key: /** @type {string | null} */ (null) });
+  const found = held.key === null ? -1 : keys.indexOf(held.key);
+  const at = found >= 0 ? found : Math.min(held.at, Math.max(0, keys.length - 1));
+  const hold = (/** @type {number} */ to) => setHeld({ at: to, key: keys[to] ?? null });
+  useLayoutEffect(() => {
+    const isMoved = keys[at] !== held.key || at !== held.at;
+    if ((isHeld || held.key !== null) && keys[at] !== undefined && isMoved) hold(at);
+  }, [at, keys[at]]);
+  return [at, hold];
 }

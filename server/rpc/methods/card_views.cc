@@ -56,7 +56,8 @@ void add_run(const Record& record, json::array& runs) {
 json::object history_entry(const Record& record) {
   json::object entry;
   json::object whole = record_to_json(record);
-  for (const char* field : {"position", "type", "recorded_at", "actor", "span_id", "data"}) {
+  for (const char* field :
+       {"position", "type", "recorded_at", "actor", "command_id", "cause", "span_id", "data"}) {
     if (json::value* value = whole.if_contains(field)) entry[field] = std::move(*value);
   }
   return entry;

@@ -69,6 +69,23 @@ export async function the_server_is_killed_under_the_page(stage) {  // C5
   check(asked.every((isBackwards) => isBackwards === true), 'the oldest marks are drawn');
 }
 
+/** A question that was refused for the moment is asked again, though no event comes. */
+export async function a_refusal_of_the_moment_is_not_the_last_word(stage) {  // C6
+  const id = await stage.service.startRun('asked about at a bad moment', [['review']]);
+  const page = await stage.open('?page=runs');
+  let refused = 0;
+  await page.route(/\/rpc$/, async (route) => {
+    const { id: asked, method, params } = route.request().postDataJSON();
+    if (method !== 'run.get') return route.continue();
+    if (params.run_id !== id || refused === 3) return route.continue();
+    refused += 1;
+    const error = { code: -32053, message: 'try again', data: { code: 'OVERLOADED', details: { retry_after_ms: 300 }, next_commands: [] } };
+    return route.fulfill({ json: { jsonrpc: '2.0', id: asked, error } });
+  });
+  await stage.turn(page, `?page=run&id=${id}`, 'asked about at a bad moment');
+  check(refused === 3, `it was refused ${refused} times`);
+}
+
 /** Turns a page into one that nobody sees, or back. */
 const hide = (page, isHidden) => page.evaluate((value) => {
   Object.defineProperty(document, 'hidden', { get: () => value, configurable: true });

@@ -2,6 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
+import { repository } from '../night.mjs';
 import { eventually } from '../service.mjs';
 import { check, hadNoComplaint } from '../stage.mjs';
 
@@ -75,6 +76,14 @@ export async function the_log_is_proven(stage) {  // C4
   await page.goto(stage.address('?page=events&from=1'));
   await badgeIs(page, 'proven to #');
   await page.locator('.events button', { hasText: '#2' }).first().click();
+  await page.getByText('are as recorded').waitFor();
+  // So is one in the history of a card, whose command has an id.
+  await stage.service.call('project.put', { name: 'proven', repository: repository(path.dirname(stage.service.data)) });
+  const { card_id: card } = await stage.service.call('card.submit', { project: 'proven', title: 'proven, too', command_id: 'proven-card' });
+  await log.grow();
+  await page.goto(stage.address(`?page=card&id=${card}`));
+  await badgeIs(page, 'proven to #');
+  await page.locator('.events button', { hasText: '#' }).first().click();
   await page.getByText('are as recorded').waitFor();
   hadNoComplaint(page);
   await log.restart({ key: '' });

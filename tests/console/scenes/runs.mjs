@@ -135,3 +135,55 @@ export async function runs_by_their_text(stage) {
   check(Number(await page.getByRole('searchbox', { name: 'text' }).getAttribute('maxlength')) === 256, 'a text of any length is taken');
   hadNoComplaint(page);
 }
+
+/** Keys act on the run that was selected, wherever the list has put it. */
+export async function the_selected_run_stays_selected(stage) {  // C5
+  const { service } = stage;
+  for (const goal of ['the oldest', 'in the middle', 'the newest']) await service.startRun(`held: ${goal}`, [['review']]);
+  const page = await stage.open('?page=runs&text=held:');
+  await rows(page).getByText('held: the newest').waitFor();
+  await page.keyboard.press('j');
+  await page.locator('.virtual-row.selected').getByText('held: in the middle').waitFor();
+  await service.startRun('held: just started', [['review']]);
+  await rows(page).getByText('held: just started').waitFor();
+  await page.locator('.virtual-row.selected').getByText('held: in the middle').waitFor();
+  await page.keyboard.press('Enter');
+  await page.getByRole('heading', { name: 'held: in the middle' }).waitFor();
+  // An age counts from the moment on screen, and is the same question all the time.
+  const asked = [];
+  await page.route(/\/rpc$/, (route) => {
+    const { method, params } = route.request().postDataJSON();
+    if (method === 'run.list' && params.since) asked.push(params.since);
+    return route.fallback();
+  });
+  await stage.turn(page, '?page=runs&since=12 h&text=held:', 'held: the newest');
+  check(asked.length > 0 && asked.every((since) => since === '12h'), `it asked since ${asked}`);
+}
+
+/** Who leaves a dialog wants no more of what it was doing. */
+export async function leaving_a_dialog_ends_its_work(stage) {  // C5
+  const { service } = stage;
+  const ids = [];
+  for (const number of [1, 2, 3]) ids.push(await service.startRun(`left: ${number}`, [['review']]));
+  const page = await stage.open('?page=runs&text=left:');
+  await rows(page).getByText('left: 3').waitFor();
+  await page.getByRole('button', { name: 'select all' }).click();
+  let letGo;
+  const held = new Promise((resolve) => { letGo = resolve; });
+  await page.route(/\/rpc$/, async (route) => {
+    if (route.request().postDataJSON().method === 'run.cancel') await held;
+    return route.fallback();
+  });
+  await page.locator('.bulk').getByRole('button', { name: 'Cancel' }).click();
+  const dialog = page.getByRole('dialog');
+  // The edge of the dialog is a part of it.
+  const box = await dialog.boundingBox();
+  await page.mouse.click(box.x + 4, box.y + 4);
+  await dialog.getByRole('button', { name: 'Cancel' }).click();
+  await dialog.getByRole('button', { name: 'Stop' }).click();
+  letGo();
+  await page.getByText('stopped, not done for 2 of 3').waitFor();
+  const left = [];
+  for (const id of ids) left.push((await service.call('run.get', { run_id: id })).run.status);
+  check(left.filter((status) => status === 'canceled').length === 1, `${left}`);
+}

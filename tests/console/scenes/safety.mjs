@@ -1,5 +1,7 @@
 // What others wrote is text, whatever they wrote; and who may not, can't.
 import path from 'node:path';
+import { BEFORE_FILES, filesOfDiff } from '../../../server/console/core/diff.js';
+import { markedText } from '../../../server/console/core/plain_text.js';
 import { allPages, fillLog } from '../night.mjs';
 import { check, hadNoComplaint } from '../stage.mjs';
 
@@ -22,6 +24,22 @@ export async function hostile_text_in_every_field(stage) {  // C3
   await page.goto(stage.address(`?page=run&id=${ids.succeeded}`));
   await page.locator('h1').getByText('<img src=x onerror="window.hacked=1">').waitFor();
   hadNoComplaint(page);
+}
+
+/** Who approves a change has seen all of it, whatever its lines and its files are called. */
+export async function a_change_hides_nothing() {  // C3
+  const shown = (...lines) => filesOfDiff(`${lines.join('\n')}\n`).map(({ name, added, removed, lines: own }) => [name, added, removed, ...own]);
+  const is = (got, wanted) => check(JSON.stringify(got) === JSON.stringify(wanted), `${JSON.stringify(got)} for ${JSON.stringify(wanted)}`);
+  const hunk = ['@@ -1,2 +1,3 @@', '--- a note', '+++ x, evil()', '+more', ' same'];
+  is(shown('diff --git a/x.js b/x.js', 'index 1..2 100644', '--- a/x.js', '+++ b/x.js', ...hunk), [['x.js', 2, 1, ...hunk]]);
+  const quoted = '"b/docs/\\303\\251\\033[2J.md"';
+  is(shown(`diff --git ${quoted.replace('b/', 'a/')} ${quoted}`, 'new file mode 100644', '--- /dev/null', `+++ ${quoted}`, '@@ -0,0 +1 @@', '+a'),
+    [['docs/\u00e9\ufffd[2J.md', 1, 0, 'new file mode 100644', '@@ -0,0 +1 @@', '+a']]);
+  is(shown('diff --git a/x b/f b/x b/f', 'old mode 100644', 'new mode 100755', 'diff --git a/y b/y', '--- a/y', '+++ b/y', '@@ -1 +1 @@', '-diff --git a/z b/z', '+b', '\\ No newline at end of file'),
+    [['x b/f', 0, 0, 'old mode 100644', 'new mode 100755'], ['y', 1, 1, '@@ -1 +1 @@', '-diff --git a/z b/z', '+b', '\\ No newline at end of file']]);
+  is(shown('Subject: a', '', 'diff --git a/y b/y', 'index 1..2'), [[BEFORE_FILES, 0, 0, 'Subject: a', ''], ['y', 0, 0]]);
+  // A sequence of a terminal may go over several lines, and ends nothing here.
+  check(markedText('# \x1b]\nevil()\n# \x07\u202e') === '# \ufffd]\nevil()\n# \ufffd\ufffd', 'a line is left out');
 }
 
 /** What the address says may be the name of something that every object has. */
