@@ -99,6 +99,9 @@ TEST_F(BackupTest, AServerStartsFromIt) {  // O12, G11
   EXPECT_EQ(content_of(at("copy") / "signalbox.toml"),
             content_of(server_.data() / "signalbox.toml"));
   EXPECT_FALSE(fs::exists(at("copy") / "machine_id")) << "it is another machine's now";
+  EXPECT_EQ(content_of(at("copy") / "jobs.key"), content_of(server_.data() / "jobs.key"));
+  EXPECT_EQ(fs::status(at("copy") / "jobs.key").permissions() & fs::perms::all,
+            fs::perms::owner_read | fs::perms::owner_write);
 
   test::ServerProcess restored(at("copy"), {"--watchdog-interval", "1h"});
   ASSERT_TRUE(restored.start()) << restored.log();

@@ -128,6 +128,32 @@ TEST_F(FileRetentionTest, AFailedRunWithoutFilesIsntRetried) {  // A15
   EXPECT_EQ(code_of(retried), "FILES_REMOVED");
 }
 
+// Its artifacts go all the same, and what needs them isn't done without them.
+TEST_F(FileRetentionTest, AFailedRunThatNeverHadFilesIsntRetriedWithoutItsArtifacts) {  // A15
+  const std::string failed = start_run_of(
+      "name = \"outside\"\n[[station]]\nname = \"first\"\n[[station]]\nname = \"second\"\n"
+      "[station.retry]\nmax_retries = 0\n",
+      "work");
+  const auto complete = [&](const std::string& station, const json::object& more) {
+    const auto claim = rpc("station.claim", {{"worker", "w"}, {"run_id", failed}}).at("claim");
+    json::object params{{"run_id", failed}, {"station", station}, {"token", claim.at("token")}};
+    params.insert(more.begin(), more.end());
+    rpc("station.complete", params);
+  };
+  complete("first", {{"outcome", "succeeded"},
+                     {"artifacts", {{{"name", "a.txt"}, {"content", "needed later"}}}}});
+  complete("second", {{"outcome", "failed"}, {"error_class", "terminal"}});
+  await_status(failed, "failed");
+  const json::object artifact = rpc("run.artifact", {{"run_id", failed}, {"name", "a.txt"}});
+  const std::string path = text(artifact, "path");
+  fs::last_write_time(path, fs::file_time_type::clock::now() - std::chrono::hours(48));
+  serve_under_a_second();
+  await_gone(path);
+  const Output retried = server_.cli({"run", "retry", failed, "--json"});
+  EXPECT_EQ(retried.exit_code, 1);
+  EXPECT_EQ(code_of(retried), "FILES_REMOVED");
+}
+
 TEST_F(FileRetentionTest, AFailedRunWhoseWorkIsKeptCanBeRetried) {  // A15
   make_repository(repository(), {{"file.txt", "one\n"}});
   const std::string failed = ended_run(

@@ -180,6 +180,22 @@ TEST_F(RunnerTest, AnEvictedRunnerEndsItsJobsFirst) {  // N3
   EXPECT_EQ(lines_of(at("ends")).size(), 12U) << runner.log();
 }
 
+// Else nobody could tell what became of its jobs.
+TEST_F(RunnerTest, IsKnownToAServiceThatWasRestoredFromABackup) {  // N3, O12
+  start_runner("one", {"--labels", "gpu"});
+  const std::string id = start_run(counted());
+  ASSERT_TRUE(eventually([&] { return executions() == 1; }));
+  const Output copied = server_.cli({"backup", at("copy")});
+  ASSERT_EQ(copied.exit_code, 0) << copied.err;
+  server_.kill();
+  std::filesystem::rename(server_.data(), at("former"));
+  std::filesystem::rename(at("copy"), server_.data());
+  server_.start();
+  let_go();
+  expect_success(id);
+  expect_each_once();
+}
+
 // It is a way to say that there was nothing to do.
 TEST_F(RunnerTest, AJobThatSaysItIsCanceledIsNotLost) {  // N5
   start_runner("one", {"--labels", "gpu"});

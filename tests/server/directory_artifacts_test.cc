@@ -4,6 +4,7 @@
 
 #include "server/platform/atomic_file.h"
 #include "tests/server/executor_fixture.h"
+#include "tools/runner/old_artifacts.h"
 
 namespace signalbox {
 namespace {
@@ -23,6 +24,48 @@ TEST_F(DirectoryArtifactsTest, PutAndGet) {
   EXPECT_EQ(store.get(artifact.sha256).value(), "hello\n");
   EXPECT_EQ(store.path_of(artifact.sha256).parent_path().filename(), "58");
   EXPECT_EQ(store.put("again", "text/plain", "hello\n")->sha256, artifact.sha256);
+}
+
+// A process was killed while it stored them.
+TEST_F(DirectoryArtifactsTest, WhatAKillLeftOfABlobGoesAfterADay) {  // A15
+  const Artifact whole = store.put("notes", "text/plain", "hello\n").value();
+  const auto remnant = [&](const std::string& end) {
+    const auto path = store.path_of(whole.sha256).string() + end;
+    write_text(path, std::string(10'000, 'x'));
+    return path;
+  };
+  const std::string old_one = remnant(".tmp.AbC123");
+  const std::string others = store.path_of(whole.sha256).parent_path() / "README.tmp.AbC123";
+  write_text(others, "somebody's own");
+  const timespec old[2] = {{1000, 0}, {1000, 0}};
+  for (const std::string& each : {old_one, others, store.path_of(whole.sha256).string()}) {
+    ASSERT_EQ(::utimensat(AT_FDCWD, each.c_str(), old, 0), 0);
+  }
+  const std::string young = remnant(".tmp.AbC124");
+  const std::int64_t before_ns = 2000 * std::int64_t{1'000'000'000};
+  EXPECT_EQ(store.remove_unfinished(0x59, before_ns).value(), 0U);
+  EXPECT_GT(store.remove_unfinished(0x58, before_ns).value(), 0U);
+  EXPECT_FALSE(std::filesystem::exists(old_one));
+  for (const std::string& each : {others, young, store.path_of(whole.sha256).string()}) {
+    EXPECT_TRUE(std::filesystem::exists(each)) << each;
+  }
+  EXPECT_EQ(store.remove_unfinished(0x58, before_ns).value(), 0U);
+}
+
+// A copy of what the service has, once its result was sent.
+TEST_F(DirectoryArtifactsTest, ARunnerKeepsWhatIsYoungOrUnsent) {  // N4
+  const Artifact sent = store.put("a", "text/plain", "sent\n").value();
+  const Artifact unsent = store.put("b", "text/plain", "unsent\n").value();
+  const timespec old[2] = {{1000, 0}, {1000, 0}};
+  for (const Artifact& each : {sent, unsent}) {
+    ASSERT_EQ(::utimensat(AT_FDCWD, store.path_of(each.sha256).c_str(), old, 0), 0);
+  }
+  const Artifact young = store.put("c", "text/plain", "young\n").value();
+  const std::int64_t before_ns = 2000 * std::int64_t{1'000'000'000};
+  EXPECT_GT(remove_old_artifacts(store, {unsent.sha256}, before_ns).value(), 0U);
+  EXPECT_FALSE(store.has(sent.sha256).value());
+  EXPECT_TRUE(store.has(unsent.sha256).value());
+  EXPECT_TRUE(store.has(young.sha256).value());
 }
 
 TEST_F(DirectoryArtifactsTest, UnknownIsNotFound) {

@@ -60,6 +60,20 @@ Called<void> copy_small_file(const fs::path& from, const fs::path& to) {
   return called(replace_file(to, bytes));
 }
 
+// Copies the files of the directory, of which none is large.
+Called<void> copy_small_files(const fs::path& from, const fs::path& to) {
+  std::error_code failed;
+  if (!fs::is_directory(fs::symlink_status(from, failed))) return {};
+  TRY(called(make_directories(to)));
+  fs::directory_iterator each(from, failed);
+  for (; !failed && each != fs::directory_iterator(); each.increment(failed)) {
+    if (!fs::is_regular_file(each->symlink_status(failed))) continue;
+    TRY(copy_small_file(each->path(), to / each->path().filename()));
+  }
+  if (!failed) return {};
+  return tl::unexpected(io_error("can't read " + from.string() + ": " + failed.message()));
+}
+
 // Adds a blob to the copy. Its digest is compared; one that was removed meanwhile is of a run whose
 // files a retention has removed.
 Called<void> copy_blob(const DirectoryArtifacts& from, DirectoryArtifacts& to, const KeptBlob& blob,
@@ -130,6 +144,11 @@ Called<json::object> back_up(const Invocation& invocation, const std::string& gi
     artifacts = TRY(copy_artifacts(data / "artifacts", directory.path() / "artifacts", show));
   }
   TRY(copy_small_file(data / "signalbox.toml", directory.path() / "signalbox.toml"));
+  // Runners prove themselves with keys that are derived from it: without it none could report the
+  // jobs that it has, and no other could do them.
+  TRY(copy_small_file(data / "jobs.key", directory.path() / "jobs.key"));
+  // Which runs can't be retried any more, since their files are gone.
+  TRY(copy_small_files(data / "removed", directory.path() / "removed"));
   TRY(directory.finish());
   Sha256 sha256;
   return json::object{
@@ -173,14 +192,16 @@ void add_backup_command(ToolCommand app, Invocation& invocation) {
   command.footer(
       "Run it on the machine of the server, as the user of its service. DIR has the log\n"
       "as it was at one moment, checked against its Merkle tree, the artifacts, each\n"
-      "compared with its digest, and signalbox.toml; not jobs, workspaces and keys. It\n"
+      "compared with its digest, signalbox.toml and jobs.key; not jobs and workspaces,\n"
+      "nor what signalbox.toml names, such as the audit key: keep that elsewhere. It\n"
       "appears when it is complete; until then it is DIR.incomplete. A damaged artifact\n"
       "is left out and named, and the exit code is 78; one that is gone isn't noticed.\n\n"
       "Examples:\n"
       "  sudo install -d -o signalbox -m 700 /var/backups/signalbox\n"
       "  sudo -u signalbox signalbox backup /var/backups/signalbox/$(date +%F) \\\n"
       "    --data /var/lib/signalbox\n"
-      "  sudo -u signalbox signalbox replay --data /var/backups/signalbox/2026-11-29 --verify");
+      "  sudo -u signalbox signalbox replay --verify \\\n"
+      "    --data /var/backups/signalbox/2026-11-29");
   command.action([target, &invocation] {
     const auto result = back_up(invocation, *target);
     const ExitCode code = answer(invocation, result, backup_view);
