@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <limits>
+#include <set>
 #include <system_error>
 
 #include "domain/check.h"
@@ -152,11 +153,18 @@ Stored<void> check_redactions(const RocksDatabase& database, RedactionLedger red
   if (redactions.lacks_event()) {
     TRY(note_redactions(database, {next, position_max}, redactions));
   }
-  for (const Position position : redactions.missing_before(from)) {
-    if (horizon.first_dropped(position, position)) {
-      redactions.forget(position);
-    } else {
-      TRY(note_redactions(database, {position, position}, redactions));
+  // What is read may be the event about another record: one whose reason was redacted in turn.
+  std::set<Position> read;
+  for (bool has_more = true; has_more;) {
+    has_more = false;
+    for (const Position position : redactions.missing_before(from)) {
+      if (!read.insert(position).second) continue;
+      has_more = true;
+      if (horizon.first_dropped(position, position)) {
+        redactions.forget(position);
+      } else {
+        TRY(note_redactions(database, {position, position}, redactions));
+      }
     }
   }
   leave_out_awaited();  // an event about an earlier redaction of it may have been read since

@@ -107,8 +107,11 @@ Stored<void> RedactionLedger::note_rare(const Frame& frame) {
   if (event->redacted_position == 0 || event->redacted_position >= frame.position) {
     return tl::unexpected(damaged_at(frame.position, "it redacts what doesn't lie before it"));
   }
-  from_events_[event->redacted_position].push_back(
-      {frame.position, {event->payload_digest, event->replacement_digest}});
+  std::vector<Told>& events = from_events_[event->redacted_position];
+  const auto place = std::find_if(events.begin(), events.end(), [&frame](const Told& told) {
+    return told.position > frame.position;
+  });
+  events.insert(place, {frame.position, {event->payload_digest, event->replacement_digest}});
   return {};
 }
 

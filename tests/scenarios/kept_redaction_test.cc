@@ -102,6 +102,29 @@ TEST_F(KeptRedactionTest, WhatARetentionKeptCanBeRedacted) {  // G17
   EXPECT_EQ(server_.cli({"replay", "--verify"}).exit_code, 0);
 }
 
+// The event that redacted one record is a record with a text of its own.
+TEST_F(KeptRedactionTest, TheReasonOfARedactionThatWasKeptCanBeRedacted) {  // G17
+  const std::string open_run = start_run("use the-secret-0123456789");
+  const std::string position = position_of(open_run, "RunStarted");
+  const auto redacted =
+      result({"audit", "redact", position, "--reason", "sk-123-0123456789 was in the goal"});
+  const std::string event = json::serialize(redacted.at("redaction_position"));
+  ended_run("gone");
+  server_.stop();
+  (void)retained();
+  EXPECT_EQ(server_.cli({"audit", "redact", event, "--reason", "x"}).exit_code, 0);
+  EXPECT_FALSE(has_text(server_.data() / "log", "sk-123"));
+  EXPECT_EQ(server_.cli({"replay", "--verify"}).exit_code, 0);
+  server_.start();
+  EXPECT_EQ(text(run(open_run), "goal"), "[redacted]");
+  ASSERT_EQ(export_to("export").exit_code, 0);
+  // And the record once more, by an event behind all of them.
+  result({"audit", "redact", position, "--reason", "again"});
+  server_.stop();
+  fs::remove_all(server_.data() / "projections");
+  server_.start();
+}
+
 // Both copies of an archive are as they were signed: only a later export says which of them is
 // from before the redaction.
 TEST_F(KeptRedactionTest, AnArchiveFromBeforeARedactionIsRefusedBesideALaterOne) {  // G17

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <set>
 #include <thread>
 
 #include "domain/try.h"
@@ -87,16 +88,23 @@ class LeafConsumer {
     }
     // Events may refer to records up to the horizon, of which some were kept and others dropped.
     const Horizon horizon = log_.log->horizon();
-    for (const Position position : redactions_.missing_before(horizon.position + 1)) {
-      if (horizon.first_dropped(position, position)) {
-        redactions_.forget(position);
-        continue;
+    // What is read may be the event about another record: one whose reason was redacted in turn.
+    std::set<Position> read;
+    for (bool has_more = true; has_more;) {
+      has_more = false;
+      for (const Position position : redactions_.missing_before(horizon.position + 1)) {
+        if (!read.insert(position).second) continue;
+        has_more = true;
+        if (horizon.first_dropped(position, position)) {
+          redactions_.forget(position);
+          continue;
+        }
+        const auto kept = log_.log->scan_frames(position, position, [&](const Frame& each) {
+          noted = redactions_.note(each);
+          return noted.has_value();
+        });
+        if (!kept) return tl::unexpected(from_store_error(kept.error()));
       }
-      const auto kept = log_.log->scan_frames(position, position, [&](const Frame& each) {
-        noted = redactions_.note(each);
-        return noted.has_value();
-      });
-      if (!kept) return tl::unexpected(from_store_error(kept.error()));
     }
     if (noted) noted = redactions_.check_log();
     if (!noted) return tl::unexpected(from_store_error(noted.error()));
