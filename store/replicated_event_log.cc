@@ -70,11 +70,13 @@ Stored<FollowedLink> ReplicatedEventLog::follow(const ChainLink& link) {
         tail + 1,
         "what follows " + std::to_string(tail) + " doesn't lead to the tree that its writer had"));
   }
-  auto renewed = TRY(renew_base(followed.commits, parts.replacement));
+  // From here on under the lock: a drop that is due may be made by another thread, and what becomes
+  // of the base depends on whether it has been.
   const std::lock_guard lock(writing_);
+  auto renewed = TRY(renew_base(followed.commits, parts.replacement));
   if (renewed) {
-    // Under the lock: bases that nothing refers to are removed by whoever drops or erases, and here
-    // that of a drop that is under way, which mustn't be made any more.
+    // Bases that nothing refers to are removed by whoever drops or erases, and here that of a drop
+    // that is under way, which mustn't be made any more.
     base_begun_ = 0;
     for (bool more = true; more;) more = TRY(replica_.store_base_part(renewed->staged));
     redactions.base = &renewed->staged;

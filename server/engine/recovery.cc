@@ -9,6 +9,7 @@
 #include "domain/try.h"
 #include "projections/history_base.h"
 #include "server/limits.h"
+#include "store/durable_file.h"
 
 namespace signalbox {
 namespace {
@@ -36,6 +37,15 @@ Stored<std::unique_ptr<RocksEventLog>> open_log(const std::filesystem::path& dat
     options.verified.emplace(Checkpoint{snapshot->world.position, snapshot->frontier});
   }
   return RocksEventLog::open(data, std::move(options));
+}
+
+Stored<void> remove_snapshots(const std::filesystem::path& data) {
+  const std::filesystem::path directory = snapshots_directory(data);
+  std::error_code failed;
+  std::filesystem::remove_all(directory, failed);
+  if (!failed) return sync_directory(directory.parent_path());
+  return store_failure(StoreError::Kind::io,
+                       "can't remove " + directory.string() + ": " + failed.message());
 }
 
 }  // namespace
@@ -74,6 +84,9 @@ Stored<Recovered> recover(const std::filesystem::path& data, const FoldProgress&
       recovered.notes.push_back("the snapshot doesn't fit the log, which is good: " +
                                 log.error().message);
       loaded.snapshot.reset();
+      // They are of another history, such as that of a log that was put back: whoever folds from
+      // one later on would have a state that no log leads to.
+      TRY(remove_snapshots(data));
     }
     log = std::move(again);
   }

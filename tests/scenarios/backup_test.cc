@@ -5,7 +5,7 @@
 #include <thread>
 
 #include "tests/fixtures/random_seed.h"
-#include "tests/scenarios/cli_fixture.h"
+#include "tests/scenarios/audit_fixture.h"
 
 namespace signalbox {
 namespace {
@@ -29,7 +29,7 @@ executor = "process"
 command = ["sh", "-c", "echo begun >>'SCRATCH/executions'; while [ -d 'SCRATCH' ] && [ ! -e 'SCRATCH/go' ]; do sleep 0.02; done"]
 )";
 
-class BackupTest : public CliTest {
+class BackupTest : public AuditTest {
  protected:
   void TearDown() override {
     is_over_ = true;
@@ -119,6 +119,41 @@ TEST_F(BackupTest, AServerStartsFromIt) {  // O12, G11
   EXPECT_EQ(restored.stop().exit_code, 0);
   EXPECT_EQ(executions(), 1) << "its job goes on at the other server";
   EXPECT_EQ(text(run(in_flight), "status"), "running");
+}
+
+// The snapshots that are there are of what came after the copy, and of no log any more.
+TEST_F(BackupTest, ItsLogInAnotherDirectoryMeetsNoForeignState) {  // O12, P6
+  server_.stop();
+  write_text(server_.data() / "signalbox.toml", "snapshot_events = 1000\n");
+  server_.start();
+  const fs::path snapshots = server_.data() / "projections" / "snapshots";
+  const auto newest = [&] {
+    std::string name;
+    if (!fs::exists(snapshots)) return name;
+    for (const auto& each : fs::directory_iterator(snapshots)) {
+      name = std::max(name, each.path().filename().string());
+    }
+    return name;
+  };
+  append_events(1100);
+  ASSERT_EQ(back_up(at("copy")).exit_code, 0);
+  (void)start_run("is in no log later on");
+  append_events(2100);
+  await([&] { return !newest().empty(); });
+  server_.stop();
+  const std::string foreign = newest();
+  for (const char* part : {"log", "anchor"}) {
+    fs::remove_all(server_.data() / part);
+    fs::copy(at("copy") / part, server_.data() / part, fs::copy_options::recursive);
+  }
+  fs::remove(server_.data() / "machine_id");
+  server_.start();
+  EXPECT_FALSE(fs::exists(snapshots / foreign)) << server_.messages();
+  append_events(2300);
+  server_.stop();
+  EXPECT_EQ(server_.cli({"replay", "--verify"}).exit_code, 0);
+  server_.start();
+  EXPECT_EQ(server_.stop(), 0) << server_.messages();
 }
 
 TEST_F(BackupTest, NamesWhatIsDamaged) {  // O12, P5
