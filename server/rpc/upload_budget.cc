@@ -20,11 +20,17 @@ Decided<void> UploadBudget::charge(const std::string& runner, const Digest& sha2
                                    std::uint64_t bytes, std::size_t jobs,
                                    std::int64_t monotonic_ns) {
   Uploads& uploads = of_runners_[runner];
-  if (uploads.contents.contains(sha256)) return {};
   const std::uint64_t counted = std::max(bytes, runner_upload_bytes_min);
   const std::uint64_t bytes_max = jobs * runner_upload_bytes_max;
-  if (uploads.bytes + counted > bytes_max) drop_old(uploads, monotonic_ns);
-  if (uploads.bytes + counted > bytes_max) {
+  const auto known_bytes = [&]() -> std::uint64_t {
+    const auto known = uploads.contents.find(sha256);
+    return known == uploads.contents.end() ? 0 : known->second.bytes;
+  };
+  // What was announced as a small one is no reason to take a large one.
+  if (known_bytes() >= counted) return {};
+  const auto is_too_much = [&] { return uploads.bytes + counted - known_bytes() > bytes_max; };
+  if (is_too_much()) drop_old(uploads, monotonic_ns);
+  if (is_too_much()) {
     return reject(ErrorCode::LIMIT_EXCEEDED,
                   runner + " has uploaded " + std::to_string(uploads.bytes) +
                       " bytes that no result names yet, and " + std::to_string(bytes) +
@@ -34,8 +40,8 @@ Decided<void> UploadBudget::charge(const std::string& runner, const Digest& sha2
                    {"runner_upload_bytes_max", static_cast<std::int64_t>(runner_upload_bytes_max)}},
                   {"signalbox runner get " + runner, "signalbox runner evict " + runner});
   }
-  uploads.contents.emplace(sha256, Content{counted, monotonic_ns});
-  uploads.bytes += counted;
+  uploads.bytes += counted - known_bytes();
+  uploads.contents.try_emplace(sha256, Content{0, monotonic_ns}).first->second.bytes = counted;
   return {};
 }
 

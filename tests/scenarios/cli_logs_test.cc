@@ -116,6 +116,17 @@ TEST_F(LogsTest, ALongOutputIsReadInParts) {  // O2
   EXPECT_NE(all.find("\n30000\n"), std::string::npos);
 }
 
+// What is kept of the beginning ends within one.
+TEST_F(LogsTest, ACharacterInTheMiddleOfALongOutputIsWhole) {  // O2
+  const std::string run_id =
+      start_printing("printf x; yes '\xe6\x97\xa5\xe6\x9c\xac\xe8\xaa\x9e' | head -c 700000");
+  let_go();
+  await_status(run_id, "succeeded");
+  const std::string all = printed(run_id);
+  EXPECT_EQ(all.size(), 700'001U + sizeof "the end\n" - 1);
+  EXPECT_EQ(all.find("\xef\xbf\xbd"), std::string::npos);
+}
+
 // A program gets what a person gets, and is told what isn't there any more.
 TEST_F(LogsTest, OneObjectHasAllThatIsKept) {  // O2, O6
   const std::string run_id = start_printing("seq 1 300000");

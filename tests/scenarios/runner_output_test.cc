@@ -43,6 +43,24 @@ TEST_F(RunnerOutput, IsSeenWhileTheJobRunsAndWhenItsRunnerIsGone) {  // N4, O2
   EXPECT_EQ(logs(id).err, "");
 }
 
+// Of a cell, another server has taken over, which has none of it.
+TEST_F(RunnerOutput, ThatTheServiceHasLostIsSentAgain) {  // N4, K3
+  start_runner("one", {"--labels", "gpu"});
+  const std::string id = start_run(printing("echo begun; echo oops >&2"));
+  await_printed();
+  EXPECT_EQ(logs(id).out, "begun\n");
+  EXPECT_EQ(logs(id, "--stderr").out, "oops\n");
+  server_.kill();
+  fs::remove_all(server_.data() / "jobs");
+  server_.start();
+  ASSERT_TRUE(eventually([&] { return !id_of("one").empty(); }));
+  EXPECT_EQ(logs(id).out, "begun\n");
+  EXPECT_EQ(logs(id, "--stderr").out, "oops\n");
+  let_go();
+  expect_success(id);
+  EXPECT_EQ(logs(id, "--stderr").out, "oops\n");
+}
+
 TEST_F(RunnerOutput, OfALongStreamTheBeginningAndTheNewestAreThere) {  // N4, O2
   start_runner("one", {"--labels", "gpu"});
   const std::string id = start_run(printing("seq 400000") + "; seq 400001 800000");

@@ -151,7 +151,10 @@ TEST_F(RpcResults, MayNotLeaveContentWithoutEnd) {  // N4, P11
   order(job_);
   const auto largest = static_cast<std::int64_t>(limits::artifact_bytes_max);
   const auto fitting = static_cast<int>(runner_upload_bytes_max / limits::artifact_bytes_max);
-  for (int content = 0; content < fitting; ++content) EXPECT_EQ(asked(content, largest), "");
+  for (int content = 0; content < fitting; ++content) {
+    EXPECT_EQ(asked(content, 1), "");
+    EXPECT_EQ(asked(content, largest), "") << "what it is, not what it was said to be, counts";
+  }
   EXPECT_EQ(asked(0, largest), "") << "it was counted";
   EXPECT_EQ(asked(fitting, 1), "LIMIT_EXCEEDED");
   order(wanted_job());

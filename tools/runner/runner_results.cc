@@ -82,7 +82,9 @@ Called<void> RunnerLink::send_output(Line& line, const std::string& job_id,
     if (!part) return tl::unexpected(from_store_error(part.error()));
     const std::uint64_t end = part->offset + part->bytes.size();
     const bool is_last = end >= part->end;
-    if (is_last && part->bytes.empty() && !is_newest) return {};
+    // Where some was sent, an empty piece asks whether it is still there: the service may be
+    // another server of its cell by now.
+    if (is_last && part->bytes.empty() && part->offset == 0 && !is_newest) return {};
     const auto answer = TRY(line.call("runner.output", {{"runner", work_.identity().runner},
                                                         {"key", work_.identity().key},
                                                         {"job_id", job_id},

@@ -70,6 +70,22 @@ Decided<LogQuestion> find_attempt(const Api& api, const RunIndex& index, const R
   return question;
 }
 
+// Adds the end of a character that goes over the end of the log's head, where a read ends. Blocks
+// on the disk.
+void complete_character(const std::filesystem::path& log, LogPart& part) {
+  constexpr std::size_t rest_bytes_max = 3;
+  const bool is_only_a_beginning =
+      !part.bytes.empty() && incomplete_end(part.bytes) == part.bytes.size();
+  if (!is_only_a_beginning || part.offset + part.bytes.size() != log_head_bytes) return;
+  const auto rest = read_log_range(log, log_head_bytes, rest_bytes_max);
+  if (!rest || rest->offset != log_head_bytes) return;
+  for (const char each : rest->bytes) {
+    const bool continues = (static_cast<unsigned char>(each) & 0xC0) == 0x80;
+    if (!continues || incomplete_end(part.bytes) == 0) return;
+    part.bytes += each;
+  }
+}
+
 // Blocks on the disk.
 Decided<json::object> read_output(const Api& api, const LogQuestion& question) {
   const JobDirectory job{std::filesystem::path(api.facts.data_directory) / "jobs" /
@@ -89,8 +105,9 @@ Decided<json::object> read_output(const Api& api, const LogQuestion& question) {
         removed ? "the files of the run were removed by the retention of files"
                 : "the output of the attempt isn't on this machine"));
   }
-  auto part = read_log_range(question.stream == "stderr" ? job.stderr_log() : job.stdout_log(),
-                             question.offset, question.bytes);
+  const std::filesystem::path log =
+      question.stream == "stderr" ? job.stderr_log() : job.stdout_log();
+  auto part = read_log_range(log, question.offset, question.bytes);
   // The log of events is sound: the job can put anything in the place of its own output.
   if (!part && part.error().kind == StoreError::Kind::damaged) {
     return tl::unexpected(no_output(
@@ -98,6 +115,7 @@ Decided<json::object> read_output(const Api& api, const LogQuestion& question) {
         "the attempt's job has replaced its own " + question.stream + ": " + part.error().message));
   }
   if (!part) return unreadable(part.error());
+  complete_character(log, *part);
   // A character whose end is still to come is left to the next call, also where there is nothing
   // else. Before the end of the stream so little was asked for that the next call gets no more.
   const bool is_newest = part->offset + part->bytes.size() >= part->end;

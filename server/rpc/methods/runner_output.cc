@@ -47,26 +47,27 @@ void take_runner_output(Api& api, Call& call, RunnerParts& parts) {
   if (!asked) return call.responder.reject(asked.error());
   const auto content = check_piece(*asked, parts);
   if (!content) return call.responder.reject(content.error());
-  api.blocking.run(
-      {.name = "output of " + asked->job_id},
-      [&parts, responder = call.responder, asked = *asked,
-       content = *content]() -> std::function<void()> {
-        const JobDirectory job{parts.jobs / asked.job_id};
-        const auto added = make_directories(job.root).and_then([&] {
-          return add_log_part(asked.stream == "stderr" ? job.stderr_log() : job.stdout_log(),
-                              asked.offset, content);
-        });
-        if (!added) {
-          return [responder, why = unstored_artifact(asked.stream, added.error())] {
-            responder.reject(why);
-          };
-        }
-        return
-            [&parts, responder, job_id = asked.job_id, is_newest = asked.is_newest, next = *added] {
-              if (is_newest) parts.outputs->note_sent(job_id);
-              responder.result({{"next_offset", next}});
-            };
-      });
+  api.blocking.run({.name = "output of " + asked->job_id},
+                   [&parts, responder = call.responder, asked = *asked,
+                    content = *content]() -> std::function<void()> {
+                     const JobDirectory job{parts.jobs / asked.job_id};
+                     const auto added = make_directories(job.root).and_then([&] {
+                       return add_log_part(
+                           asked.stream == "stderr" ? job.stderr_log() : job.stdout_log(),
+                           asked.offset, content);
+                     });
+                     if (!added) {
+                       return [responder, why = unstored_artifact(asked.stream, added.error())] {
+                         responder.reject(why);
+                       };
+                     }
+                     return [&parts, responder, job_id = asked.job_id, is_newest = asked.is_newest,
+                             next = *added, end = asked.offset + content.size()] {
+                       // A piece that doesn't follow what is here is sent again from there on.
+                       if (is_newest && next == end) parts.outputs->note_sent(job_id);
+                       responder.result({{"next_offset", next}});
+                     };
+                   });
 }
 
 Stored<void> keep_runner_output(const std::filesystem::path& jobs, const std::string& job_id) {
