@@ -125,6 +125,16 @@ tl::expected<void, std::string> read_run_roots(const std::filesystem::path& file
   return {};
 }
 
+tl::expected<void, std::string> require_log_level(const std::string& level) {
+  if (log_levels.contains(level)) return {};
+  return tl::unexpected("log_level is one of debug, info, warn, error; not " + level);
+}
+
+tl::expected<void, std::string> require_log_format(const std::string& format) {
+  if (log_formats.contains(format)) return {};
+  return tl::unexpected("log_format is one of auto, text, json, journal; not " + format);
+}
+
 tl::expected<void, std::string> read_key(const std::filesystem::path& file, std::string_view key,
                                          const toml::node& node, Config& config,
                                          TraceTexts& traces) {
@@ -132,6 +142,14 @@ tl::expected<void, std::string> read_key(const std::filesystem::path& file, std:
     const auto value = node.value_exact<std::string>();
     if (!value) return tl::unexpected(at_line(file, node, std::string(key) + " must be a string"));
     out = *value;
+    return {};
+  };
+  // Reads a text, which this function refuses unless it is right.
+  const auto checked_text = [&](std::string& out,
+                                auto&& require) -> tl::expected<void, std::string> {
+    TRY(text(out));
+    if (auto right = require(out); !right)
+      return tl::unexpected(at_line(file, node, right.error()));
     return {};
   };
   const auto number = [&](auto& out, std::int64_t min,
@@ -151,7 +169,7 @@ tl::expected<void, std::string> read_key(const std::filesystem::path& file, std:
     if (ok) config.socket = path;
     return ok;
   }
-  if (key == "listen") return text(config.listen);
+  if (key == "listen") return checked_text(config.listen, require_address);
   if (key == "tls_certificate") return read_path(file, key, node, config.tls_certificate);
   if (key == "tls_key") return read_path(file, key, node, config.tls_key);
   if (key == "audit_key") return read_audit_key(file, node, config);
@@ -162,8 +180,8 @@ tl::expected<void, std::string> read_key(const std::filesystem::path& file, std:
   if (key == "retention") return read_retention(file, node, config);
   if (key == "run_roots") return read_run_roots(file, node, config);
   if (key == "http_hosts") return read_hosts(file, node, config.http_hosts);
-  if (key == "log_level") return text(config.log_level);
-  if (key == "log_format") return text(config.log_format);
+  if (key == "log_level") return checked_text(config.log_level, require_log_level);
+  if (key == "log_format") return checked_text(config.log_format, require_log_format);
   if (key == "jobs_max") return number(config.jobs_max, 1, jobs_max_max);
   if (key == "remote_jobs_max") return number(config.remote_jobs_max, 1, jobs_max_max);
   if (key == "watchdog_interval") {
@@ -259,13 +277,8 @@ tl::expected<Config, std::string> load_config(const ServeOptions& options) {
       !boost::describe::enum_from_string(mode, config.coderunner_mode)) {
     return tl::unexpected("CODERUNNER_MODE is mock, process or modal; not " + std::string(mode));
   }
-  if (!log_levels.contains(config.log_level)) {
-    return tl::unexpected("log_level is one of debug, info, warn, error; not " + config.log_level);
-  }
-  if (!log_formats.contains(config.log_format)) {
-    return tl::unexpected("log_format is one of auto, text, json, journal; not " +
-                          config.log_format);
-  }
+  TRY(require_log_level(config.log_level));
+  TRY(require_log_format(config.log_format));
   traces.endpoint = options.traces_endpoint.value_or(traces.endpoint);
   auto read_traces = TRY(read_trace_settings(traces));
   config.traces = std::move(read_traces);

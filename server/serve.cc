@@ -96,6 +96,7 @@ int serve_once(Config& config, const ReloadSource& reload_source, const LogRewri
     const auto full = recovery->error();
     if (!await_space(config.data, full, signals, logger)) return 0;
     recovery = once_there_is_space(config.data, signals, logger, attempt);
+    if (note_stop(signals, logger)) return 0;
   }
   if (!recovery) return 0;
   Stored<Recovered>& recovered = *recovery;

@@ -55,7 +55,9 @@ bool Server::listen() {
 // process may end. Those on this machine are served meanwhile.
 bool Server::listen_over_tcp() {
   const auto address = listener_.listen_tcp(config_.listen, tls_ ? tls_->context : nullptr);
-  if (!address && !address.error().may_pass) {
+  // Once it has served, nothing but a signal ends it here: for want of a descriptor, too, it tries
+  // again.
+  if (!address && !address.error().may_pass && !waits_for_address_) {
     fail(EX_CONFIG, address.error().message);
     return false;
   }

@@ -88,6 +88,15 @@ TEST_F(ConfigTest, AWrongWatchdogIntervalIsNamedWithItsLine) {
             std::string::npos);
 }
 
+TEST_F(ConfigTest, AWordThatIsNoneOfThoseThatThereAreIsNamedWithItsLine) {
+  for (const char* wrong :
+       {"log_level = \"verbose\"", "log_format = \"xml\"", "listen = \"box:7070\""}) {
+    const std::string key(wrong, std::string_view(wrong).find(' '));
+    const std::string error = error_of("\n" + std::string(wrong));
+    EXPECT_NE(error.find("signalbox.toml:2: " + key + " is "), std::string::npos) << error;
+  }
+}
+
 TEST_F(ConfigTest, TheDefaultPipelineIsOneOfTwo) {  // A12
   EXPECT_EQ(load("default_pipeline = \"agents\"\n")->default_pipeline, DefaultPipeline::agents);
   EXPECT_EQ(load("default_pipeline = \"workers\"\n")->default_pipeline, DefaultPipeline::workers);
