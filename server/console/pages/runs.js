@@ -74,7 +74,7 @@ export function Runs(/** @type {{params: Record<string, string>}} */ { params })
   const { rows, isWhole, isOld, error, more } = useRunPages(filter);
   const [chosen, setChosen] = useState(/** @type {Set<string>} */ (new Set()));
   const shown = (rows ?? []).map((run) => ({ key: run.run_id, ...run }));
-  const [at, setAt] = useHeldRow(shown.map(({ key }) => key));
+  const [at, setAt, moves] = useHeldRow(shown.map(({ key }) => key));
   const run = shown[at];
   useSelected('run', rows?.[at]);
   const chosenRuns = shown.filter(({ run_id: id }) => chosen.has(id));
@@ -116,7 +116,7 @@ export function Runs(/** @type {{params: Record<string, string>}} */ { params })
     ${rows && shown.length === 0 && isWhole && html`<${Empty} text="No run matches." command=${'signalbox run start "fix the failing test" --watch'} />`}
     ${shown.length > 0 && html`<div class="runs-head" aria-hidden="true"><span class="c-check"></span><span class="c-id">run</span><span class="c-status">status</span><span class="c-goal">goal</span>
       <span class="c-project">project</span><span class="c-stations">stations</span><span class="c-state">state</span><span class="c-age number">age</span><span class="c-took number">took</span></div>`}
-    <${VirtualList} rows=${shown} label="Runs" isBusy=${isOld && !error} onEnd=${more} selected=${at} row=${(each) => html`
+    <${VirtualList} rows=${shown} label="Runs" isBusy=${isOld && !error} onEnd=${more} selected=${at} moves=${moves} row=${(each) => html`
       <span class="c-check" role="cell"><input type="checkbox" checked=${chosen.has(each.run_id)} aria-label="Select ${tailOf(each.run_id)}" onChange=${() => toggle(each.run_id)} /></span>
       <span class="c-id" role="cell"><a class="id" href=${hrefOf('run', { id: each.run_id })}>${tailOf(each.run_id)}</a></span>
       <span class="c-status" role="cell"><${Status} status=${each.status} /></span>

@@ -7,7 +7,7 @@ import { useSignal } from '../core/use_signal.js';
 const shown = signal(/** @type {(() => any) | null} */ (null));
 
 export function openDialog(/** @type {() => any} */ content) {
-  shown.value = content;
+  shown.value = () => content(); // another one each time
 }
 
 export function closeDialog() {

@@ -18,18 +18,23 @@ export function useSelected(subject, thing, of = thing) {
 }
 
 /**
- * Returns the index of the row that keys act on, and what moves it. Once it was moved there, or from the beginning if
+ * Returns the index of the row that keys act on, what moves it, and how often that was called. Once it was moved there, or from the beginning if
  * `isHeld`, it stays the same row wherever the list puts that; when it is gone, it is the one in its place.
- * @param {string[]} keys of the rows @param {boolean} [isHeld] @returns {[number, (to: number) => void]}
+ * @param {string[]} keys of the rows @param {boolean} [isHeld] @returns {[number, (to: number) => void, number]}
  */
 export function useHeldRow(keys, isHeld = false) {
   const [held, setHeld] = useState({ at: 0, key: /** @type {string | null} */ (null) });
   const found = held.key === null ? -1 : keys.indexOf(held.key);
   const at = found >= 0 ? found : Math.min(held.at, Math.max(0, keys.length - 1));
+  const [moves, setMoves] = useState(0);
   const hold = (/** @type {number} */ to) => setHeld({ at: to, key: keys[to] ?? null });
+  const move = (/** @type {number} */ to) => {
+    hold(to);
+    setMoves(moves + 1);
+  };
   useLayoutEffect(() => {
     const isMoved = keys[at] !== held.key || at !== held.at;
     if ((isHeld || held.key !== null) && keys[at] !== undefined && isMoved) hold(at);
   }, [at, keys[at]]);
-  return [at, hold];
+  return [at, move, moves];
 }

@@ -23,12 +23,13 @@ function takePlaces(places, keys) {
 
 /**
  * @param {{rows: any[], row: (row: any, index: number) => any, label: string, onEnd?: () => void,
- *   selected?: number, isAtEnd?: boolean, isBusy?: boolean, rowPx?: number, isReused?: boolean}} props
- * `onEnd` is called when the last row comes near. The row `selected` is kept in view, or the end.
+ *   selected?: number, moves?: number, isAtEnd?: boolean, isBusy?: boolean, rowPx?: number, isReused?: boolean}} props
+ * `onEnd` is called when the last row comes near. The row `selected` comes into view when it moves, or with `moves` when
+ * that does; or the end is kept in view.
  * `isBusy`: other rows are about to come. `isReused`: the elements of a row that leaves become those of
  * another one, which isn't for rows with fields that have a state of their own.
  */
-export function VirtualList({ rows, row, label, onEnd, selected = -1, isAtEnd = false, isBusy = false, rowPx = ROW_PX, isReused = false }) {
+export function VirtualList({ rows, row, label, onEnd, selected = -1, moves = selected, isAtEnd = false, isBusy = false, rowPx = ROW_PX, isReused = false }) {
   const places = useRef(/** @type {Map<any, number>} */ (new Map()));
   const box = useRef(/** @type {HTMLElement | null} */ (null));
   const [view, setView] = useState({ top: 0, height: 800 });
@@ -49,7 +50,7 @@ export function VirtualList({ rows, row, label, onEnd, selected = -1, isAtEnd = 
     const top = selected * rowPx;
     if (top < element.scrollTop) element.scrollTop = top;
     else if (top + rowPx > element.scrollTop + element.clientHeight) element.scrollTop = top + rowPx - element.clientHeight;
-  }, [selected]);
+  }, [moves]);
   useLayoutEffect(() => {
     if (isAtEnd && box.current) box.current.scrollTop = rows.length * rowPx;
   }, [isAtEnd, rows.length]);
