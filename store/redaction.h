@@ -75,8 +75,8 @@ class RedactionLedger {
   static bool concerns(const Frame& frame) {
     return frame.redacted() || frame.number == PayloadRedacted::tag.number;
   }
-  // Notes a record, each once, in any order. Any record that isn't concerned costs two comparisons. Fails with `damaged` for
-  // a PayloadRedacted event that names no earlier record.
+  // Notes a record, each once, in any order. Any record that isn't concerned costs two comparisons.
+  // Fails with `damaged` for a PayloadRedacted event that names no earlier record.
   Stored<void> note(const Frame& frame) {
     return concerns(frame) ? note_rare(frame) : Stored<void>();
   }
