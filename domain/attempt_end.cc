@@ -40,6 +40,14 @@ std::optional<std::uint8_t> next_strategy_index(const Run& run, ErrorClass error
 
 }  // namespace
 
+bool ends_attempt(const Event& event) {
+  return event_as<StationSucceeded>(event) != nullptr ||
+         event_as<StationResultHeld>(event) != nullptr ||
+         event_as<StationAttemptFailed>(event) != nullptr ||
+         event_as<StationFailed>(event) != nullptr || event_as<StationTimedOut>(event) != nullptr ||
+         event_as<StationDeferred>(event) != nullptr || event_as<StationCanceled>(event) != nullptr;
+}
+
 NewEvents end_attempt(const Run& run, Failure failure, AttemptResult result, const Now& now,
                       Retrying retrying) {
   SIGNALBOX_CHECK(run.attempt.has_value());

@@ -56,6 +56,9 @@ enum class Retrying : std::uint8_t { by_policy, never };
 NewEvents end_attempt(const Run& run, Failure failure, AttemptResult result, const Now& now,
                       Retrying retrying = Retrying::by_policy);
 
+// Returns whether the event ends a station's attempt, in whatever way.
+bool ends_attempt(const Event& event);
+
 // Returns the WatchdogTimedOut of `run`'s attempt, to be committed before the events that end it.
 NewEvent watchdog_timed_out(const Run& run, std::int64_t elapsed_ms);
 

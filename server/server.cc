@@ -173,6 +173,7 @@ int Server::run() {
       schedule_turn();
       sweep_runners();
     }
+    watch_tokens();
     const char* const state = cell_ != nullptr ? "standing by" : "serving";
     watchdog_pings_.start(
         *committer_,

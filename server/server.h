@@ -228,10 +228,14 @@ class Server {
   // What follows is in server_access.cc.
   // Returns the settings of authentication in `config`, with the key of the jobs' secrets.
   [[nodiscard]] Authentication::Settings access_settings(const Config& config) const;
-  // Refuse what waits for callers whose tokens have ended, and close their subscriptions.
+  // Refuse what waits for callers whose tokens, or attempts, have ended, and close their
+  // subscriptions.
   void end_revoked(std::span<const Record> records);
-  void end_expired();
+  void watch_tokens();
   void end_token(const Uuid& token_id);
+  void end_jobs();
+  void refuse_waiting(const std::function<bool(const std::string& actor)>& is_meant,
+                      const Rejection& why);
 
   // What follows is in server_files.cc.
   // Notes where artifacts are for commands that read the data directory without this service.
@@ -362,6 +366,7 @@ class Server {
   boost::asio::signal_set signals_;
   boost::asio::steady_timer clock_timer_;
   boost::asio::steady_timer listen_timer_;
+  boost::asio::steady_timer token_timer_;
   bool waits_for_address_ = false;
   boost::asio::steady_timer runner_timer_;
   SpaceWatch space_watch_;

@@ -130,7 +130,6 @@ void Server::sweep_runners() {
   }
   runner_queue_.sweep(now_ns);
   runner_outputs_.sweep(now_ns);
-  end_expired();
   runner_timer_.expires_after(runner_sweep);
   runner_timer_.async_wait([this](const boost::system::error_code& replaced) {
     if (!replaced) sweep_runners();

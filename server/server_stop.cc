@@ -44,6 +44,7 @@ void Server::end_serving(const Rejection& refusal) {
   untold_usage_.give_up();
   clock_timer_.cancel();
   listen_timer_.cancel();
+  token_timer_.cancel();
   runner_timer_.cancel();
   space_watch_.cancel();
   agent_log_timer_.cancel();

@@ -143,6 +143,7 @@ Server::Server(Config& config, Recovered& recovered, RunIndex& index, spdlog::lo
       signals_(io_, SIGTERM, SIGINT),
       clock_timer_(io_),
       listen_timer_(io_),
+      token_timer_(io_),
       runner_timer_(io_),
       space_watch_(io_, config.data),
       agent_log_timer_(io_),

@@ -103,9 +103,10 @@ void ClaimQueue::leave(const Peer& peer) {
   }
 }
 
-void ClaimQueue::refuse_of(const std::string& actor, const Rejection& why) {
+void ClaimQueue::refuse_of(const std::function<bool(const std::string& actor)>& is_meant,
+                           const Rejection& why) {
   waiting_.remove_if([&](const Waiting& waiting) {
-    if (waiting.origin.actor != actor) return false;
+    if (!is_meant(waiting.origin.actor)) return false;
     waiting.responder.reject(why);
     return true;
   });

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <list>
 #include <optional>
 
@@ -55,8 +56,9 @@ class ClaimQueue {
   // comes first.
   [[nodiscard]] bool is_overtaken_by(const ClaimStation& claim) const;
 
-  // Rejects those of this caller (Origin::actor) with `why`.
-  void refuse_of(const std::string& actor, const Rejection& why);
+  // Rejects those of callers (Origin::actor) for which this returns true with `why`.
+  void refuse_of(const std::function<bool(const std::string& actor)>& is_meant,
+                 const Rejection& why);
   // Rejects all waiting claims with `why` and empties the queue.
   void refuse_all(const Rejection& why);
 

@@ -54,9 +54,17 @@ void EventFeed::close_gone(const Peer& asking, bool of_all_callers) {
   drop_closed();
 }
 
-void EventFeed::close_of(const std::string& caller) {
+void EventFeed::close_of(const std::function<bool(const std::string& caller)>& is_meant) {
   for (const auto& each : subscribers_) {
-    if (each->caller == caller) each->peer->close_now();
+    if (is_meant(each->caller)) each->peer->close_now();
+  }
+  drop_closed();
+}
+
+void EventFeed::close_ended(const std::function<bool(const std::string& caller)>& has_ended) {
+  for (const auto& each : subscribers_) {
+    if (!has_ended(each->caller)) continue;
+    if (std::exchange(each->rights_ended, true)) each->peer->close_now();
   }
   drop_closed();
 }

@@ -74,8 +74,13 @@ class EventFeed {
                  EventFilter filter, Broadcasts broadcasts = Broadcasts(),
                  bool hides_tokens = false, std::string caller = {});
 
-  // Closes the connections of the caller's subscribers, whose rights have ended.
-  void close_of(const std::string& caller);
+  // Closes the connections of subscribers whose rights have ended: those of callers for which this
+  // returns true.
+  void close_of(const std::function<bool(const std::string& caller)>& is_meant);
+
+  // The same, for subscribers of which it was true at the call before already: what such a caller
+  // asked for last, which may have ended its own rights, is answered first.
+  void close_ended(const std::function<bool(const std::string& caller)>& has_ended);
 
   // Sends the records of a batch of commits that has become durable.
   void publish(std::span<const Commit> batch);
@@ -98,12 +103,13 @@ class EventFeed {
     EventFilter filter;
     Broadcasts broadcasts;
     bool hides_tokens = false;
-    Position dropped_at = 0;  // of the log's horizon when it subscribed
-    Position next = 1;        // the first record that wasn't read for it
-    bool paused = false;      // until its peer has taken what is queued
-    bool reading = false;     // it waits for its turn to be read for, or is read for
-    bool caught_up = false;   // has reached the tail at least once
-    bool ended = false;       // has got its last notification
+    Position dropped_at = 0;    // of the log's horizon when it subscribed
+    Position next = 1;          // the first record that wasn't read for it
+    bool paused = false;        // until its peer has taken what is queued
+    bool reading = false;       // it waits for its turn to be read for, or is read for
+    bool caught_up = false;     // has reached the tail at least once
+    bool ended = false;         // has got its last notification
+    bool rights_ended = false;  // at the latest close_ended()
   };
   // What was read for a subscriber.
   struct Backlog {

@@ -208,9 +208,10 @@ void LockQueue::leave(const Peer& peer) {
   });
 }
 
-void LockQueue::refuse_of(const std::string& actor, const Rejection& why) {
+void LockQueue::refuse_of(const std::function<bool(const std::string& actor)>& is_meant,
+                          const Rejection& why) {
   refuse_if([&](const Waiting& waiting) {
-    if (waiting.origin.actor != actor) return false;
+    if (!is_meant(waiting.origin.actor)) return false;
     waiting.responder.reject(why);
     return true;
   });

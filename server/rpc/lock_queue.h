@@ -55,8 +55,9 @@ class LockQueue {
   // nobody.
   void leave(const Peer& peer);
 
-  // Rejects those of this caller (Origin::actor) with `why`.
-  void refuse_of(const std::string& actor, const Rejection& why);
+  // Rejects those of callers (Origin::actor) for which this returns true with `why`.
+  void refuse_of(const std::function<bool(const std::string& actor)>& is_meant,
+                 const Rejection& why);
   // Rejects all waiting requests with `why` and empties the queue.
   void refuse_all(const Rejection& why);
 

@@ -73,9 +73,10 @@ void StepQueue::leave(const Peer& peer) {
   }
 }
 
-void StepQueue::refuse_of(const std::string& actor, const Rejection& why) {
+void StepQueue::refuse_of(const std::function<bool(const std::string& actor)>& is_meant,
+                          const Rejection& why) {
   for (Waiting& waiting : std::exchange(waiting_, {})) {
-    if (waiting.origin.actor == actor) {
+    if (is_meant(waiting.origin.actor)) {
       waiting.responder.reject(why);
     } else {
       waiting_.push_back(std::move(waiting));

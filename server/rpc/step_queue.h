@@ -36,10 +36,12 @@ class StepQueue {
   // nobody.
   void leave(const Peer& peer);
 
+  [[nodiscard]] std::size_t size() const { return waiting_.size(); }
   // Rejects all waiting workers with `why` and empties the queue.
   void refuse_all(const Rejection& why);
-  // Rejects those of this caller (Origin::actor) with `why`.
-  void refuse_of(const std::string& actor, const Rejection& why);
+  // Rejects those of callers (Origin::actor) for which this returns true with `why`.
+  void refuse_of(const std::function<bool(const std::string& actor)>& is_meant,
+                 const Rejection& why);
 
   // Returns the earliest deadline on the monotonic clock, when serve() is due.
   [[nodiscard]] std::optional<std::int64_t> next_due_ns() const;

@@ -1,5 +1,6 @@
 // What leads to a server of a cell that stands by: commands, jobs at runners and pushes find the
 // one that takes commands, or say that they can't.
+#include "tests/crash/connection.h"
 #include "tests/fixtures/git_repository.h"
 #include "tests/scenarios/cell_fixture.h"
 #include "tests/scenarios/runner_fixture.h"
@@ -79,6 +80,26 @@ TEST_F(CellClients, APushNeedsTheWordOfTheActiveServer) {  // K6, H9
       << refused.err;
   const Output allowed = check({"SIGNALBOX_SERVER=" + b_.address()});
   EXPECT_EQ(allowed.exit_code, 0) << allowed.err;
+}
+
+TEST_F(CellClients, ASubscriptionEndsWithItsTokenAlsoAtAStandby) {  // K6, G9
+  std::optional<test::Connection> follower;
+  boost::json::object subscribed;
+  // On a slow machine, the token may have expired before it is used.
+  for (int life_s = 2; !subscribed.contains("result"); life_s *= 2) {
+    ASSERT_LE(life_s, 64) << boost::json::serialize(subscribed);
+    const std::string name = "watch-" + std::to_string(life_s);
+    const boost::json::object issued = a_.rpc(
+        "access.issue", {{"name", name}, {"role", "viewer"}, {"expires_in_ms", life_s * 1000}});
+    await_position(b_, position_of(a_));
+    follower = test::Connection::open(b_.server().socket());
+    ASSERT_TRUE(follower);
+    (void)follower->call("server.authenticate", {{"secret", issued.at("secret")}});
+    subscribed = follower->call("events.subscribe", {}).value_or(boost::json::object());
+  }
+  while (follower->message()) {
+  }
+  EXPECT_TRUE(follower->closed_by_server());
 }
 
 }  // namespace

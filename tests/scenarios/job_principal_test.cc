@@ -2,6 +2,7 @@
 // operator, whatever it does to look like him.
 #include <sys/stat.h>
 
+#include "tests/crash/connection.h"
 #include "tests/scenarios/cli_fixture.h"
 
 namespace signalbox {
@@ -48,6 +49,39 @@ class PrincipalTest : public CliTest {
            " --station ask --decision approve --socket " + server_.socket().string();
   }
 };
+
+// Its secret may be where the end of its processes doesn't reach, as in a container.
+TEST_F(PrincipalTest, WhatAJobWaitsForEndsWithItsAttempt) {  // G10, P4
+  const json::object held =
+      rpc("lock.acquire", {{"key", "deploy"}, {"owner", "me"}, {"lease_ms", 600'000}});
+  const std::string id =
+      start_job("printf %s \"$SIGNALBOX_JOB_TOKEN\" >'" + file("secret.part") + "'; mv '" +
+                    file("secret.part") + "' '" + file("secret") + "'; sleep 600",
+                R"(["locks"])");
+  await([this] { return std::filesystem::exists(file("secret")); });
+  auto elsewhere = test::Connection::open(server_.socket());
+  auto follower = test::Connection::open(server_.socket());
+  ASSERT_TRUE(elsewhere && follower);
+  for (auto* each : {&*elsewhere, &*follower}) {
+    test::result_of(each->call("server.authenticate", {{"secret", content_of(file("secret"))}}));
+  }
+  test::result_of(follower->call("events.subscribe", {{"run_id", id}}));
+  const json::object wait{{"jsonrpc", "2.0"},
+                          {"id", 7},
+                          {"method", "lock.acquire"},
+                          {"params", {{"key", "deploy"}, {"owner", "x"}, {"wait_ms", 600'000}}}};
+  ASSERT_TRUE(elsewhere->send(json::serialize(wait) + "\n"));
+  await([&] { return rpc("lock.get", {{"key", "deploy"}}).at("waiting") == 1; });
+  result({"run", "cancel", id});
+  const auto answer = elsewhere->message();
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(text(answer->at("error").at("data").as_object(), "code"), "UNAUTHENTICATED");
+  while (follower->message()) {
+  }
+  EXPECT_TRUE(follower->closed_by_server());
+  rpc("lock.release", {{"key", "deploy"}, {"token", held.at("token")}});
+  EXPECT_TRUE(rpc("lock.get", {{"key", "deploy"}}).at("lock").is_null());
+}
 
 TEST_F(PrincipalTest, AWorkerCantUseTheTokensOfAnother) {  // G8
   const auto ann = issue("ann", "worker");

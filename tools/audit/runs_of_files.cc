@@ -4,26 +4,18 @@
 #include <iterator>
 #include <set>
 
+#include "domain/attempt_end.h"
 #include "domain/try.h"
 #include "server/access/secret.h"
 
 namespace signalbox {
 namespace {
 
-// Returns whether the event ends an attempt, or a run.
-bool ends_job(const Event& event) {
-  return event_as<StationSucceeded>(event) != nullptr ||
-         event_as<StationResultHeld>(event) != nullptr ||
-         event_as<StationAttemptFailed>(event) != nullptr ||
-         event_as<StationFailed>(event) != nullptr || event_as<StationTimedOut>(event) != nullptr ||
-         event_as<StationDeferred>(event) != nullptr || event_as<StationCanceled>(event) != nullptr;
-}
-
 void note_event(const Record& record, JobsOfRuns& jobs) {
   std::string& job = jobs[record.stream.run_id];
   if (const auto* intended = event_as<StationSubmitIntended>(record.event)) {
     job = intended->job_id;
-  } else if (ends_job(record.event)) {
+  } else if (ends_attempt(record.event)) {
     job.clear();
   }
 }
