@@ -119,16 +119,17 @@ BuiltinStep require_unlocked(const BuiltinRequest& request, const Target& target
   return {};
 }
 
-// Returns whether the index and the tracked files of a checkout are those of the commit: an earlier
-// attempt was killed after it had moved them on, and before it moved the branch.
+// Returns whether the index of a checkout is that of the commit, and so are its tracked files if
+// `with_files`. What is checked out of a submodule doesn't count: a fast-forward never touches
+// that.
 bool has_files_of(const std::filesystem::path& path, const GitOptions& there,
-                  const std::string& commit) {
+                  const std::string& commit, bool with_files = true) {
   const auto is_same = [&](std::vector<std::string> arguments) {
-    arguments.insert(arguments.end(), {"--quiet", "--no-ext-diff", "--no-textconv",
-                                       "--ignore-submodules=dirty", commit});
+    arguments.insert(arguments.end(), {"--quiet", "--no-ext-diff", "--no-textconv", commit, "--"});
     return git(path, std::move(arguments), there).ok;
   };
-  return is_same({"diff", "--cached"}) && is_same({"diff"});
+  return is_same({"diff", "--cached", "--ignore-submodules=none"}) &&
+         (!with_files || is_same({"diff", "--ignore-submodules=all"}));
 }
 
 // Fast-forwards the branch in the worktree where it is checked out, and only if no local change can
@@ -148,12 +149,15 @@ BuiltinStep fast_forward(const BuiltinRequest& request, const PinnedRepository& 
   GitOptions there;
   there.place = *place;
   const GitOutcome status = git(
-      path, {"status", "--porcelain", "--untracked-files=no", "--ignore-submodules=dirty"}, there);
+      path, {"status", "--porcelain", "--untracked-files=no", "--ignore-submodules=all"}, there);
   if (!status.ok) return refuse("cannot be read (" + status.message + ")");
-  if (!status.output.empty() && has_files_of(path, there, target.head)) {
+  // An earlier attempt was killed after it had moved the files on, and before it moved the branch.
+  const bool is_changed =
+      !status.output.empty() || !has_files_of(path, there, "HEAD", /*with_files=*/false);
+  if (is_changed && has_files_of(path, there, target.head)) {
     return move_ref(request, pinned, target, base);
   }
-  if (!status.output.empty()) return refuse("has uncommitted changes");
+  if (is_changed) return refuse("has uncommitted changes");
   // `branch.NAME.mergeOptions` may ask for a squash, which changes the files and not the branch.
   const GitOutcome merged = git(path,
                                 {"merge", "--quiet", "--ff-only", "--no-squash",

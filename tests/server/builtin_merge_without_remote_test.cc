@@ -1,0 +1,103 @@
+// Tests the stations merge and push on a real repository without a remote, whose own branch moves.
+#include "tests/server/merge_fixture.h"
+
+namespace signalbox {
+namespace {
+
+namespace fs = std::filesystem;
+
+TEST_F(MergeStations, WithoutARemoteABranchThatNobodyHasCheckedOutMovesOn) {
+  with_remote = false;
+  const std::string commit = verified("signalbox/x-7", "new.txt", "new\n");
+  run("checkout --quiet -b elsewhere", repository);
+  const Job merge = merge_of("signalbox/x-7", commit);
+  ASSERT_EQ(end_of(merge).outcome, Outcome::succeeded);
+  const JobResult pushed = end_of(next(merge, "push"));
+  ASSERT_EQ(pushed.outcome, Outcome::succeeded) << pushed.failure.message;
+  EXPECT_EQ(run("rev-parse main", repository), run("rev-parse HEAD", workspace_of(merge)));
+  EXPECT_EQ(run("symbolic-ref --short HEAD", repository), "elsewhere");
+  EXPECT_FALSE(fs::exists(repository / "new.txt"));
+  move_base("other.txt", "other\n");
+  EXPECT_EQ(end_of(next(merge, "push", 2)).outcome, Outcome::succeeded) << "it is in there";
+}
+
+TEST_F(MergeStations, WithoutARemoteACleanCheckoutIsMovedOnWithItsFiles) {
+  with_remote = false;
+  const std::string commit = verified("signalbox/x-7", "new.txt", "new\n");
+  write_text(repository / "untracked.txt", "mine\n");
+  const Job merge = merge_of("signalbox/x-7", commit);
+  ASSERT_EQ(end_of(merge).outcome, Outcome::succeeded);
+  const JobResult pushed = end_of(next(merge, "push"));
+  ASSERT_EQ(pushed.outcome, Outcome::succeeded) << pushed.failure.message;
+  EXPECT_EQ(run("rev-parse main", repository), run("rev-parse HEAD", workspace_of(merge)));
+  EXPECT_EQ(content_of(repository / "new.txt"), "new\n");
+  EXPECT_EQ(content_of(repository / "untracked.txt"), "mine\n");
+}
+
+// A squash would change the files of the checkout, and leave the branch where it is.
+TEST_F(MergeStations, WithoutARemoteTheBranchMovesOnWhateverItsOptionsForMergesAre) {  // A3
+  with_remote = false;
+  run("config branch.main.mergeOptions --squash", repository);
+  const std::string commit = verified("signalbox/x-7", "new.txt", "new\n");
+  const Job merge = merge_of("signalbox/x-7", commit);
+  ASSERT_EQ(end_of(merge).outcome, Outcome::succeeded);
+  const JobResult pushed = end_of(next(merge, "push"));
+  ASSERT_EQ(pushed.outcome, Outcome::succeeded) << pushed.failure.message;
+  EXPECT_EQ(run("rev-parse main", repository), run("rev-parse HEAD", workspace_of(merge)));
+  EXPECT_EQ(run("status --porcelain", repository), "");
+}
+
+TEST_F(MergeStations, WithoutARemoteIgnoredFilesOfTheCheckoutAreLeftAlone) {  // A1
+  with_remote = false;
+  const std::string commit = verified("signalbox/x-7", ".env", "API_KEY=agent\n");
+  write_text(repository / ".git/info/exclude", ".env\n");
+  write_text(repository / ".env", "API_KEY=real\n");
+  const Job merge = merge_of("signalbox/x-7", commit);
+  ASSERT_EQ(end_of(merge).outcome, Outcome::succeeded);
+  EXPECT_EQ(end_of(next(merge, "push")).failure.code, "BASE_CHECKED_OUT");
+  EXPECT_EQ(content_of(repository / ".env"), "API_KEY=real\n");
+}
+
+TEST_F(MergeStations, WithoutARemoteACheckoutWithChangesIsLeftAlone) {
+  with_remote = false;
+  const std::string commit = verified("signalbox/x-7", "new.txt", "new\n");
+  const std::string before = run("rev-parse main", repository);
+  write_text(repository / "file.txt", "being edited\n");
+  const Job merge = merge_of("signalbox/x-7", commit);
+  ASSERT_EQ(end_of(merge).outcome, Outcome::succeeded);
+  const JobResult pushed = end_of(next(merge, "push"));
+  EXPECT_EQ(pushed.failure.code, "BASE_CHECKED_OUT");
+  EXPECT_NE(pushed.failure.message.find(repository.string()), std::string::npos);
+  EXPECT_EQ(run("rev-parse main", repository), before);
+  EXPECT_EQ(content_of(repository / "file.txt"), "being edited\n");
+}
+
+// A fast-forward never touches what is checked out of a submodule, and leaves behind the one that
+// an older commit names: that is no change of a person's.
+TEST_F(MergeStations, WithoutARemoteWhatIsCheckedOutOfASubmoduleIsNoChange) {
+  with_remote = false;
+  const fs::path module = site.root() / "module";
+  run("clone --quiet " + remote.string() + " " + module.string(), site.root());
+  run("-c protocol.file.allow=always submodule --quiet add " + module.string() + " module",
+      repository);
+  commit_all(repository, "with a submodule");
+  const std::string commit = verified("signalbox/x-7", "new.txt", "new\n");
+  run("commit --quiet --allow-empty -m newer", repository / "module");
+  ASSERT_NE(run("status --porcelain", repository), "");
+  const Job merge = merge_of("signalbox/x-7", commit);
+  ASSERT_EQ(end_of(merge).outcome, Outcome::succeeded);
+  const JobResult pushed = end_of(next(merge, "push"));
+  ASSERT_EQ(pushed.outcome, Outcome::succeeded) << pushed.failure.message;
+  EXPECT_EQ(run("rev-parse main", repository), run("rev-parse HEAD", workspace_of(merge)));
+  EXPECT_EQ(content_of(repository / "new.txt"), "new\n");
+
+  run("add module", repository);  // now a commit is to have it
+  const std::string before = run("rev-parse main", repository);
+  const Job second = merge_of("signalbox/y-8", verified("signalbox/y-8", "second.txt", "2\n"));
+  ASSERT_EQ(end_of(second).outcome, Outcome::succeeded);
+  EXPECT_EQ(end_of(next(second, "push")).failure.code, "BASE_CHECKED_OUT");
+  EXPECT_EQ(run("rev-parse main", repository), before);
+}
+
+}  // namespace
+}  // namespace signalbox
