@@ -106,7 +106,11 @@ std::optional<std::string> input_of_card_run(const World& world, const Card& car
   if (card.run_id.is_nil() || card.code.empty()) return std::nullopt;
   const auto proposal = failed_proposal(card);
   // A person's block replaces the code: then another failure before it isn't why the card is back.
-  if (card.code == blocked_by_person_code && !proposal) return std::nullopt;
+  // Work that was verified by then is told of all the same.
+  if (card.code == blocked_by_person_code && !proposal) {
+    if (card.token == 0 || !was_verified(world, card)) return std::nullopt;
+    return input_after_done_work(card, card.code, card.message);
+  }
   if (card.token != 0 && card.code == "MERGE_CONFLICT") return input_after_conflict(card);
   if (card.token != 0 && was_verified(world, card)) return input_after_merge(card);
   if (needs_look_at_worktree(card.code)) return input_after_look(card);

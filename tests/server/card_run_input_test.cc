@@ -91,6 +91,22 @@ TEST(CardRunInput, HasWhyTheWorkWasNotPushedBeforeAPersonBlockedTheCard) {  // A
   EXPECT_EQ(earlier.at("message"), "a key is in config.py; blocked by a person: take it out");
 }
 
+TEST(CardRunInput, HasTheVerifiedWorkOfACardThatAPersonBlocked) {  // A9
+  Card card = conflicting_card();
+  card.code = blocked_by_person_code;
+  card.message = "wait for the release";
+  World world;
+  world.ended_runs.put(card.run_id, EndedRun{});
+  const auto input = input_of_card_run(world, card);
+  ASSERT_TRUE(input);
+  const auto parsed = parse_json(*input);
+  ASSERT_TRUE(parsed);
+  const boost::json::object& earlier = parsed->at("earlier_work").as_object();
+  EXPECT_EQ(earlier.at("branches"),
+            boost::json::value("signalbox/" + to_string(card.run_id) + "-*"));
+  EXPECT_EQ(earlier.at("message"), "wait for the release");
+}
+
 // Its work was verified, so whoever does it again needs to know what didn't go with it.
 TEST(CardRunInput, HasTheBranchAndTheFailureOfAnyMergeBefore) {  // A9
   for (const std::string code : {"CHECKS_FAILED", "CHECK_NOT_RUNNABLE", "WORKSPACE_TAMPERED"}) {
