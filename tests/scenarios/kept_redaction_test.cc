@@ -243,6 +243,32 @@ TEST_F(KeptRedactionTest, AnExportMayEndBetweenTheRedactionsOfARecord) {  // G17
   expect_verified(at("first"), {at("later")});
 }
 
+// The key that signed the archive may be gone by now, such as because it leaked.
+TEST_F(KeptRedactionTest, AnArchiveIsRedactedAfterItsKeyWasReplaced) {  // G17
+  const std::string gone = ended_run("use secret-one-0123456789");
+  const std::string position = position_of(gone, "RunStarted");
+  const std::string former = verifier_key_;
+  server_.stop();
+  const std::string archive = text(retained(), "archive");
+  fs::remove(at("audit.key"));
+  verifier_key_ = make_key("next.key");
+  const std::vector<std::string> redact{"audit", "redact",        position,      "--archive",
+                                        archive, "--signing-key", at("next.key")};
+  EXPECT_NE(server_.cli(redact).err.find("--key"), std::string::npos);
+  std::vector<std::string> with_key = redact;
+  with_key.insert(with_key.end(), {"--key", former});
+  const Output done = server_.cli(with_key);
+  EXPECT_EQ(done.exit_code, 0) << done.err;
+  EXPECT_FALSE(has_text(archive, "secret-one"));
+  expect_verified(archive);  // nobody has to trust the former one any more
+  std::vector<std::string> foreign = with_key;
+  foreign[6] = at("other.key");
+  foreign.back() = verifier_key_;
+  make_key("other.key", "example.com/other");
+  EXPECT_EQ(server_.cli(foreign).exit_code, 2);
+  expect_verified(archive);
+}
+
 TEST_F(KeptRedactionTest, AnArchiveFromBeforeASecondRedactionIsRefusedBesideALaterOne) {  // G17
   const std::string run_id = text(result({"run", "start", "use secret-one-0123456789", "--pipeline",
                                           pipeline(), "--label", "who=secret-two-0123456789"}),

@@ -90,6 +90,30 @@ TEST_F(RetentionHintsTest, AnExportThatEndsAtTheHorizonGoesOn) {
   expect_verified(at("later"), {"--old-checkpoint", first_archive + "/checkpoint"});
 }
 
+// The bundle of entries that the export has begun is of records that the log has no more.
+TEST_F(RetentionHintsTest, TilesGoOnWhereverTheHorizonIs) {
+  ended_run("a run");
+  append_events(290);
+  server_.stop();
+  ASSERT_EQ(export_to("tiles", {"--format", "tlog"}).exit_code, 0);
+  const std::uint64_t horizon = retained().at("horizon").to_number<std::uint64_t>();
+  ASSERT_GT(horizon, 256U);
+  ASSERT_NE(horizon % 256, 0U);
+  fs::copy(at("tiles"), at("damaged"), fs::copy_options::recursive);
+  const std::string begun = "tile/entries/001.p/" + std::to_string(horizon % 256);
+  fs::resize_file(at("damaged/" + begun), fs::file_size(at("damaged/" + begun)) - 1);
+  server_.start();
+  append_events(10);
+  ASSERT_EQ(export_to("tiles", {"--format", "tlog"}).exit_code, 0);
+  expect_verified(at("tiles"));
+  const Output refused = export_to("damaged", {"--format", "tlog"});
+  EXPECT_EQ(refused.exit_code, 1);
+  expect_in(refused.err, begun);
+  append_events(300);
+  ASSERT_EQ(export_to("tiles", {"--format", "tlog"}).exit_code, 0);
+  expect_verified(at("tiles"));
+}
+
 TEST_F(RetentionHintsTest, AnArchiveThatIsntOurs) {
   const std::string other = make_key("other.key", "example.com/other");
   ended_run("a run");
@@ -155,6 +179,11 @@ TEST_F(RetentionHintsTest, AKeyThatTheLogDoesntName) {  // G17
   const json::object both = retained({"--signing-key", at("next.key")});
   EXPECT_TRUE(both.at("dropped").as_bool());
   expect_verified(text(both, "archive"));
+  server_.start();
+  const Output adopted = server_.cli({"audit", "adopt", strange});
+  EXPECT_EQ(adopted.exit_code, 2) << adopted.out;
+  expect_in(adopted.err, "the log's archives are of example.com/box");
+  expect_in(adopted.err, "signalbox audit keygen -o FILE --name example.com/box");
 }
 
 }  // namespace

@@ -12,6 +12,8 @@
 #include "store/random_source.h"
 #include "store/redaction.h"
 #include "store/sha256.h"
+#include "store/signed_note.h"
+#include "store/tree_head.h"
 #include "tools/audit/audit_findings.h"
 #include "tools/audit/audit_keys.h"
 #include "tools/audit/export_directory.h"
@@ -21,12 +23,6 @@ namespace signalbox {
 namespace {
 
 namespace fs = std::filesystem;
-
-CallError tampered(const std::string& file, Position position, const std::string& what) {
-  AuditFindings findings;
-  findings.add({file, 0, position, what});
-  return findings.error();
-}
 
 // A line of an archive with the record that it carries.
 struct CarriedRecord {
@@ -136,8 +132,15 @@ std::string digests_with(std::string digests, std::size_t place, const std::stri
   return digests;
 }
 
-Called<void> write_notes(const fs::path& archive, const ExportManifest& manifest,
-                         const std::vector<NoteSigner>& signers) {
+// Signs the manifest, and before that the checkpoint, if none of the signers has.
+Called<void> write_notes(const fs::path& archive, const ExportNotes& notes,
+                         const ExportManifest& manifest, const std::vector<NoteSigner>& signers) {
+  if (!open_note(notes.checkpoint, verifiers_of(signers))) {
+    const std::string text = tree_head_text({manifest.origin, manifest.to, manifest.root});
+    std::string checkpoint = notes.checkpoint;
+    for (const NoteSigner& signer : signers) checkpoint += signer.signature_line(text);
+    TRY(called(replace_file(archive / checkpoint_name, checkpoint)));
+  }
   TRY(called(replace_file(archive / manifest_name, sign_note(manifest_text(manifest), signers))));
   return {};
 }
@@ -145,8 +148,14 @@ Called<void> write_notes(const fs::path& archive, const ExportManifest& manifest
 }  // namespace
 
 Called<RedactedInArchive> redact_in_archive(const ArchiveRedaction& request) {
-  const auto notes = read_export_notes(request.archive, verifiers_of(request.signers));
-  if (!notes) return tl::unexpected(tampered(notes.error().file, 0, notes.error().message));
+  std::vector<NoteVerifier> trusted = verifiers_of(request.signers);
+  trusted.insert(trusted.end(), request.trusted.begin(), request.trusted.end());
+  const auto notes = read_export_notes(request.archive, trusted);
+  if (!notes) {
+    return tl::unexpected(
+        tampered(notes.error().file, 0,
+                 notes.error().message + " (name the verifier key of another one with --key)"));
+  }
   ExportManifest manifest = notes->manifest;
   if (manifest.format != ExportFormat::cloudevents) {
     return tl::unexpected(
@@ -160,6 +169,13 @@ Called<RedactedInArchive> redact_in_archive(const ArchiveRedaction& request) {
     return tl::unexpected(usage_error(
         request.archive.string() + " has the records " + std::to_string(manifest.from) + " to " +
         std::to_string(manifest.to) + ", not " + std::to_string(request.position)));
+  }
+  const bool is_signed_for_it = std::any_of(
+      request.signers.begin(), request.signers.end(),
+      [&](const NoteSigner& signer) { return signer.verifier().name == manifest.origin; });
+  if (!is_signed_for_it) {
+    return tl::unexpected(usage_error("the archive is of " + manifest.origin +
+                                      ": name a key of this name with --signing-key"));
   }
   const std::uint64_t index = request.position - segment->first;
   const fs::path lines_file = request.archive / segment->lines_name();
@@ -207,7 +223,7 @@ Called<RedactedInArchive> redact_in_archive(const ArchiveRedaction& request) {
     const auto place_there =
         std::lower_bound(redacted_here.begin(), redacted_here.end(), request.position);
     if (!is_listed) redacted_here.insert(place_there, request.position);
-    TRY(write_notes(request.archive, manifest, request.signers));
+    TRY(write_notes(request.archive, *notes, manifest, request.signers));
   }
   if (renewed == digests) return done;
   TRY(called(replace_file(request.archive / segment->digests_name(), renewed)));

@@ -18,7 +18,9 @@ struct ArchiveRedaction {
   std::filesystem::path archive;
   Position position = 0;
   std::vector<std::string> fields;  // none: all free texts
-  std::vector<NoteSigner> signers;  // one of them signed the archive
+  std::vector<NoteSigner> signers;
+  // One of these, or of the signers, has signed the archive: it may be of before a key's rotation.
+  std::vector<NoteVerifier> trusted;
   bool dry_run = false;
 };
 

@@ -71,7 +71,9 @@ Called<Exported> export_log(const ExportRequest& request) {
   const Position horizon = log.log->horizon().position;
   const Position from = request.from.value_or(horizon + 1);
   if (from <= horizon) return tl::unexpected(from_rejection(history_dropped(*log.log, from)));
-  if (const Position begin = export_begin(request.format, from, horizon); begin > to) {
+  std::error_code unknown;
+  const bool goes_on = std::filesystem::exists(request.directory / manifest_name, unknown);
+  if (const Position begin = export_begin(request.format, from, horizon); begin > to && !goes_on) {
     return tl::unexpected(no_whole_tile(request, begin, horizon, to));
   }
   const auto directory =

@@ -42,4 +42,10 @@ CallError AuditFindings::error() const {
   return error;
 }
 
+CallError tampered(const std::string& file, Position position, const std::string& what) {
+  AuditFindings findings;
+  findings.add({file, 0, position, what});
+  return findings.error();
+}
+
 }  // namespace signalbox

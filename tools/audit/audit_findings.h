@@ -37,4 +37,7 @@ class AuditFindings {
   std::uint64_t total_ = 0;
 };
 
+// Returns the error of a single finding about a record, or about the file if `position` is 0.
+CallError tampered(const std::string& file, Position position, const std::string& what);
+
 }  // namespace signalbox

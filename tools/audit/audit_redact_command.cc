@@ -24,6 +24,7 @@
 #include "tools/audit/redaction_plan.h"
 #include "tools/audit/redaction_proof.h"
 #include "tools/audit/redaction_view.h"
+#include "tools/audit/remaining_file.h"
 #include "tools/audit/runs_of_files.h"
 #include "tools/audit/service_redaction.h"
 #include "tools/cli/call_error.h"
@@ -43,7 +44,8 @@ struct RedactOptions {
   bool dry_run = false;
   std::string archive;  // redact there instead of in the log; or empty
   std::vector<std::string> signing_keys;
-  std::string data;  // --data as it was given, or empty
+  std::vector<std::string> keys;  // verifier keys that are trusted, too
+  std::string data;               // --data as it was given, or empty
 };
 
 constexpr const char* elsewhere_note =
@@ -123,47 +125,6 @@ Called<void> apply_redaction(RocksEventLog& log, const std::filesystem::path& da
   return {};
 }
 
-// Says why a file isn't to be removed; nullopt: it may be.
-std::optional<std::string> why_file_stays(const std::filesystem::path& file,
-                                          const std::filesystem::path& data,
-                                          const JobsOfRuns& jobs) {
-  const auto inside = file.lexically_relative(data);
-  const std::string folder = inside.empty() ? "" : inside.begin()->string();
-  if (folder == "log" || folder == "projections") {
-    return "a file of the service, which its next start writes anew; don't remove it";
-  }
-  const auto run = run_of_file(file, data);
-  const auto known = run ? jobs.find(*run) : jobs.end();
-  if (known != jobs.end() && !known->second.empty()) {
-    return "of a run whose job " + known->second +
-           " is in progress and may need it; look at it again when that has ended";
-  }
-  if (folder == "jobs" && known != jobs.end()) {
-    return "a file of a job that has ended, which goes with the other files of its run "
-           "(files_older_than of [retention]); don't remove it before";
-  }
-  return std::nullopt;
-}
-
-json::object describe_file(const std::filesystem::path& file, const std::filesystem::path& data,
-                           const JobsOfRuns& jobs) {
-  json::object object{{"file", file.string()}};
-  json::array commands;
-  if (const auto why = why_file_stays(file, data, jobs)) {
-    object["stays"] = *why;
-  } else {
-    commands.emplace_back("rm -- " + for_the_shell(file.string()));
-    const auto run = run_of_file(file, data);
-    // Files of a run root that come from the log can be rebuilt from the redacted log, unless a
-    // retention has dropped the run.
-    if (run && jobs.contains(*run)) {
-      commands.emplace_back("signalbox artifacts rebuild " + to_string(*run));
-    }
-  }
-  object["commands"] = std::move(commands);
-  return object;
-}
-
 json::object describe_place(const RemainingPlace& place, const std::filesystem::path& data,
                             const JobsOfRuns& jobs, const RedactOptions& options) {
   if (place.is_unsearched) {
@@ -173,7 +134,7 @@ json::object describe_place(const RemainingPlace& place, const std::filesystem::
              "there, and search it again"},
             {"commands", json::array()}};
   }
-  if (place.position == 0) return describe_file(place.file, data, jobs);
+  if (place.position == 0) return describe_remaining_file(place.file, data, jobs);
   json::array commands;
   json::object object;
   object["position"] = place.position;
@@ -239,8 +200,9 @@ Called<json::object> run_redact_archive(const Invocation& invocation,
         usage_error("an archive keeps no reason: --archive goes without --reason"));
   }
   const auto signers = TRY(read_signers(options.signing_keys));
+  const auto trusted = TRY(read_verifiers(options.keys));
   const auto done = TRY(redact_in_archive(
-      {options.archive, options.position, options.fields, signers, options.dry_run}));
+      {options.archive, options.position, options.fields, signers, trusted, options.dry_run}));
   json::object result{{"position", options.position},
                       {"type", done.type},
                       {"archive", options.archive},
@@ -366,10 +328,17 @@ void add_audit_redact_command(ToolCommand audit, Invocation& invocation) {
       .type_name("DIR");
   command
       .add_option("--signing-key", options->signing_keys,
-                  "With --archive: the file of the private key that signed it; repeatable")
+                  "With --archive: the file of the private key that signs it anew; repeatable")
       .type_name("FILE")
       .repeatable();
+  command
+      .add_option("--key", options->keys,
+                  "With --archive: the verifier key that signed it, or @FILE, if that is another "
+                  "one; repeatable")
+      .type_name("KEY")
+      .repeatable();
   command.needs("--signing-key", "--archive");
+  command.needs("--key", "--archive");
   command.add_flag("--dry-run", options->dry_run, "Only show what would be erased");
   command.footer(
       "A running server does it while it serves. The record's header and position stay,\n"

@@ -7,9 +7,12 @@
 
 #include "domain/check.h"
 #include "domain/try.h"
+#include "store/durable_file.h"
 #include "store/merkle_tree.h"
 #include "store/tile_path.h"
 #include "tools/audit/audit_export.h"
+#include "tools/audit/audit_findings.h"
+#include "tools/audit/bundle_entries.h"
 #include "tools/audit/export_directory.h"
 #include "tools/audit/leaf_scan.h"
 
@@ -33,12 +36,24 @@ RenderLeaf tile_entry_renderer() {
 class TileWriter {
  public:
   // Tiles with only the first `pruned` leaves aren't written, nor tiles that an export of the first
-  // `present` leaves already has.
-  TileWriter(std::filesystem::path directory, std::uint64_t pruned, std::uint64_t present)
-      : directory_(std::move(directory)), pruned_(pruned), present_(present) {}
+  // `present` leaves already has. `begun` has the entries of its last bundle, if the log has
+  // dropped records of them.
+  TileWriter(std::filesystem::path directory, std::uint64_t pruned, std::uint64_t present,
+             std::string begun)
+      : directory_(std::move(directory)),
+        pruned_(pruned),
+        present_(present),
+        begun_(std::move(begun)),
+        entries_begun_(begun_) {}
 
+  // `entry` is empty if it isn't known. What was begun has it, or it is in a bundle that is there.
   Called<void> add(const Digest& leaf, std::string_view entry) {
-    entries_.append(entry);
+    const bool is_begun = leaves_ >= present_ / tile_width * tile_width && leaves_ < present_;
+    if (is_begun && !begun_.empty()) {
+      TRY(take_begun(leaf));
+    } else {
+      entries_.append(entry);
+    }
     ++leaves_;
     if (leaves_ % tile_width == 0) {
       TRY(write_entries(tile_width));
@@ -82,6 +97,18 @@ class TileWriter {
     MerkleFrontier tree;
   };
 
+  // Adds the next entry that was begun: nothing but the leaf says whether it is still as it was.
+  Called<void> take_begun(const Digest& leaf) {
+    const auto entry = entries_begun_.next();
+    if (!entry || sha256_.update(std::string_view("\0", 1)).update(*entry).finish() != leaf) {
+      const TilePath tile{std::nullopt, present_ / tile_width, present_ % tile_width};
+      return tl::unexpected(tampered(tile_path(tile), leaves_ + 1,
+                                     "its entry isn't the record's, and the log has dropped that"));
+    }
+    entries_.append(entry->data() - entry_length_bytes, entry_length_bytes + entry->size());
+    return {};
+  }
+
   Called<void> add_hash(unsigned level, const Digest& hash) {
     Level& each = levels_[level];
     each.hashes.append(raw_bytes(hash));
@@ -120,6 +147,8 @@ class TileWriter {
   std::filesystem::path directory_;
   std::uint64_t pruned_;
   std::uint64_t present_;
+  std::string begun_;
+  BundleEntries entries_begun_;
   std::uint64_t leaves_ = 0;
   std::string entries_;
   std::array<Level, tile_levels_max + 1> levels_;
@@ -131,13 +160,22 @@ class TileWriter {
 Called<void> export_tiles(const AuditLog& log, const std::filesystem::path& directory,
                           ExportManifest& manifest, Position write_from,
                           const std::optional<ExportManifest>& present) {
-  TileWriter writer(directory, manifest.from - 1, present ? present->to : 0);
+  const Position written = present ? present->to : 0;
+  std::string begun;
+  // A bundle that is continued is written again from its first entry.
+  Position render_from = (write_from - 1) / tile_width * tile_width + 1;
+  const std::uint64_t width = written % tile_width;
+  if (width != 0 && log.log->horizon().position >= render_from) {
+    render_from = write_from;
+    const auto bundle = directory / tile_path({std::nullopt, written / tile_width, width});
+    begun = TRY(called(read_file(bundle, largest_bundle_bytes)));
+  }
+  TileWriter writer(directory, manifest.from - 1, written, std::move(begun));
   if (present) manifest.before = present->before;  // its first records may have been dropped
   Sha256 sha256;
   LeafScan scan;
   scan.to = manifest.to;
-  // A bundle that is continued is written again from its first entry.
-  scan.render_from = (write_from - 1) / tile_width * tile_width + 1;
+  scan.render_from = render_from;
   scan.make_renderer = tile_entry_renderer;
   scan.cut_at = {manifest.from - 1, write_from - 1};
   static_assert(leaf_group_leaves == tile_width);

@@ -10,34 +10,12 @@
 #include "store/merkle_tree.h"
 #include "store/tile_path.h"
 #include "tools/audit/audit_verify.h"
+#include "tools/audit/bundle_entries.h"
 
 namespace signalbox {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr std::size_t entry_length_bytes = 2;
-constexpr std::size_t bundle_bytes_max = tile_width * (entry_length_bytes + 0xffff);
-
-// Iterates over the entries of a bundle; returns nothing at its end or at a truncated entry.
-class BundleEntries {
- public:
-  explicit BundleEntries(std::string_view bytes) : left_(bytes) {}
-
-  std::optional<std::string_view> next() {
-    if (left_.size() < entry_length_bytes) return std::nullopt;
-    const std::size_t size = static_cast<std::size_t>(static_cast<unsigned char>(left_[0])) << 8 |
-                             static_cast<unsigned char>(left_[1]);
-    if (left_.size() < entry_length_bytes + size) return std::nullopt;
-    const std::string_view entry = left_.substr(entry_length_bytes, size);
-    left_.remove_prefix(entry_length_bytes + size);
-    return entry;
-  }
-  [[nodiscard]] std::string_view left() const { return left_; }
-
- private:
-  std::string_view left_;
-};
 
 class TileVerification {
  public:
@@ -68,7 +46,7 @@ class TileVerification {
   };
 
   std::optional<std::string> read_tile(const TilePath& tile, Position position) {
-    auto bytes = read_file(directory_ / tile_path(tile), bundle_bytes_max);
+    auto bytes = read_file(directory_ / tile_path(tile), largest_bundle_bytes);
     if (bytes) return *std::move(bytes);
     findings_.add({tile_path(tile), 0, position,
                    bytes.error().kind == StoreError::Kind::not_found ? "it is missing"
@@ -205,8 +183,8 @@ class TileVerification {
       TilePath whole = *tile;
       whole.width = std::min(tile_width, in_all - tile->number * tile_width);
       if (whole == *tile && !pruned(*tile)) continue;
-      const auto bytes = read_file(file.path(), bundle_bytes_max);
-      const auto longer = read_file(directory_ / tile_path(whole), bundle_bytes_max);
+      const auto bytes = read_file(file.path(), largest_bundle_bytes);
+      const auto longer = read_file(directory_ / tile_path(whole), largest_bundle_bytes);
       if (!bytes || !longer || pruned(whole) || *bytes != beginning_of(*longer, *tile)) {
         findings_.add({name, 0, 0, "it isn't the beginning of " + tile_path(whole)});
       }

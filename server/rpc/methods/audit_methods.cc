@@ -67,6 +67,17 @@ void adopt_key(Api& api, Call& call) {
                                   {{"field", std::string("verifier_key")}},
                                   {"signalbox audit keygen --help"}});
   }
+  // Archives of another name would continue no earlier one.
+  const auto drop = latest_drop(api.log);
+  const auto* const dropped = drop ? event_as<HistoryDropped>(drop->event) : nullptr;
+  if (dropped != nullptr && verifier->name != dropped->origin) {
+    const std::string name(dropped->origin);
+    return call.responder.reject(
+        {ErrorCode::INVALID_PARAMS,
+         "the log's archives are of " + name + ", and the key is of " + verifier->name,
+         {{"field", std::string("verifier_key")}, {"name", name}},
+         {"signalbox audit keygen -o FILE --name " + shell_word(name)}});
+  }
   command->name = verifier->name;
   apply_command(api, call, *command, adopt_result);
 }
