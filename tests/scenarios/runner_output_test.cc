@@ -54,7 +54,9 @@ TEST_F(RunnerOutput, ThatTheServiceHasLostIsSentAgain) {  // N4, K3
   fs::remove_all(server_.data() / "jobs");
   server_.start();
   ASSERT_TRUE(eventually([&] { return !id_of("one").empty(); }));
-  EXPECT_EQ(logs(id).out, "begun\n");
+  Output first;
+  ASSERT_TRUE(eventually([&] { return (first = logs(id)).exit_code == 0; }));
+  EXPECT_EQ(first.out, "begun\n") << first.err;
   EXPECT_EQ(logs(id, "--stderr").out, "oops\n");
   let_go();
   expect_success(id);

@@ -185,8 +185,8 @@ void add_fence_check(ToolCommand fence, Invocation& invocation) {
       "check", "Check whether the current worktree may push, as the hook does");
   command.footer(
       "Exit codes: 0 the push is allowed, or this isn't the worktree of a run; 1 it is\n"
-      "refused; 69 the server can't be reached, and 75 it stands by in a cell, which the\n"
-      "hook treats as a refusal.\n"
+      "refused; 69 the server can't be reached, and 75 it stands by in a cell, which\n"
+      "the hook treats as a refusal.\n"
       "SIGNALBOX_SPAN_ID and SIGNALBOX_TOKEN name the attempt, as in a job's\n"
       "environment; each that is set must be the current one.\n\n"
       "Examples:\n"
