@@ -27,21 +27,6 @@ const Project* known(const World& world, const std::string& name) {
   return world.find_project(name);
 }
 
-// What the last station pushed is what the card's merge brings in: after another one nobody would
-// know of it.
-Decided<void> require_create_pr_last(const PipelineDefinition& pipeline) {
-  for (const StationDefinition& station : pipeline.stations) {
-    const bool is_last = &station == &pipeline.stations.back();
-    if (is_last || builtin_of(station) != BuiltinStation::create_pr) continue;
-    return reject(ErrorCode::PIPELINE_INVALID,
-                  "the create_pr of a project's pipeline is its last station, since a card is "
-                  "merged from what that pushes: put " +
-                      pipeline.stations.back().name + " before it",
-                  {{"field", std::string("station")}});
-  }
-  return {};
-}
-
 tl::unexpected<Rejection> project_not_found(const std::string& name) {
   return reject(ErrorCode::PROJECT_NOT_FOUND, "there is no project " + name, {{"project", name}},
                 {"signalbox project list",
@@ -64,7 +49,6 @@ Decided<NewEvents> decide(const World& world, const PutProject& command, const N
     put.pipeline = command.pipeline ? *command.pipeline : card_pipeline(put.remote);
   }
   TRY(validate(put.pipeline));
-  if (!command.keep_pipeline) TRY(require_create_pr_last(put.pipeline));
   for (const StationDefinition& station : put.pipeline.stations) {
     if (labels_of(station).empty() || !put.remote.empty()) continue;
     return reject(ErrorCode::PIPELINE_INVALID,

@@ -68,7 +68,7 @@ void Server::end_token(const Uuid& token_id) {
   for (const std::string& runner : runners_.of_caller(actor)) runner_queue_.refuse(runner, *why);
 }
 
-// Posted, before the turn that may grant something: a refusal belongs to no transaction.
+// Posted, mostly before the turn that may grant something: a refusal belongs to no transaction.
 void Server::end_revoked(std::span<const Record> records) {
   const bool has_waiting = claims_.size() + locks_.size() + steps_.size() > 0;
   for (const Record& record : records) {

@@ -46,18 +46,6 @@ TEST_F(ProjectTest, ItsPipelineStaysIfItIsToBeKept) {  // O8
   then_nothing();
 }
 
-// A card is merged from what the last station pushed.
-TEST_F(ProjectTest, ItsCreatePrIsTheLastStation) {  // A11
-  PipelineDefinition pipeline = card_pipeline("");
-  put.pipeline = pipeline;
-  when(put);
-  then_names({"ProjectPut"});
-  pipeline.stations.push_back(worker_station("announce"));
-  put.pipeline = pipeline;
-  when(put);
-  then_rejected(ErrorCode::PIPELINE_INVALID);
-}
-
 TEST_F(ProjectTest, EachOfItsSettingsIsAChange) {
   when(put);
   then_names({"ProjectPut"});

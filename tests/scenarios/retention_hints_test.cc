@@ -102,13 +102,17 @@ TEST_F(RetentionHintsTest, TilesGoOnWhereverTheHorizonIs) {
   fs::copy(at("tiles"), at("damaged"), fs::copy_options::recursive);
   const std::string begun = "tile/entries/001.p/" + std::to_string(horizon % 256);
   fs::resize_file(at("damaged/" + begun), fs::file_size(at("damaged/" + begun)) - 1);
+  fs::copy(at("damaged"), at("emptied"), fs::copy_options::recursive);
+  fs::resize_file(at("emptied/" + begun), 0);
   server_.start();
   append_events(10);
   ASSERT_EQ(export_to("tiles", {"--format", "tlog"}).exit_code, 0);
   expect_verified(at("tiles"));
-  const Output refused = export_to("damaged", {"--format", "tlog"});
-  EXPECT_EQ(refused.exit_code, 1);
-  expect_in(refused.err, begun);
+  for (const char* each : {"damaged", "emptied"}) {
+    const Output refused = export_to(each, {"--format", "tlog"});
+    EXPECT_EQ(refused.exit_code, 1) << each;
+    expect_in(refused.err, begun);
+  }
   append_events(300);
   ASSERT_EQ(export_to("tiles", {"--format", "tlog"}).exit_code, 0);
   expect_verified(at("tiles"));

@@ -136,6 +136,16 @@ TEST_F(ProjectWarningsTest, SubmodulesThatNobodyInitializedAreFound) {  // O8
   EXPECT_EQ(warnings.not_checked, std::vector<std::string>());
 }
 
+TEST_F(ProjectWarningsTest, AStationBehindTheProposalIsFound) {  // O8
+  look();
+  EXPECT_FALSE(codes().contains("create_pr_not_last"));
+  StationDefinition deploy;
+  deploy.name = "deploy";
+  project.pipeline.stations.push_back(deploy);
+  look();
+  EXPECT_TRUE(codes().contains("create_pr_not_last"));
+}
+
 TEST_F(ProjectWarningsTest, AnAgentThatIsNotInstalledIsFound) {  // O8
   set_identity(project.repository);
   const std::string before = std::getenv("PATH");

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <fstream>
+#include <span>
 
 #include "domain/free_text.h"
 #include "domain/try.h"
@@ -132,13 +133,18 @@ std::string digests_with(std::string digests, std::size_t place, const std::stri
   return digests;
 }
 
-// Signs the manifest, and before that the checkpoint, if none of the signers has.
+// Signs the manifest, and before that the checkpoint for the signers that haven't.
 Called<void> write_notes(const fs::path& archive, const ExportNotes& notes,
                          const ExportManifest& manifest, const std::vector<NoteSigner>& signers) {
-  if (!open_note(notes.checkpoint, verifiers_of(signers))) {
-    const std::string text = tree_head_text({manifest.origin, manifest.to, manifest.root});
-    std::string checkpoint = notes.checkpoint;
-    for (const NoteSigner& signer : signers) checkpoint += signer.signature_line(text);
+  const std::string text = tree_head_text({manifest.origin, manifest.to, manifest.root});
+  std::string checkpoint = notes.checkpoint;
+  for (const NoteSigner& signer : signers) {
+    const NoteVerifier& verifier = signer.verifier();
+    if (!open_note(notes.checkpoint, std::span(&verifier, 1))) {
+      checkpoint += signer.signature_line(text);
+    }
+  }
+  if (checkpoint != notes.checkpoint) {
     TRY(called(replace_file(archive / checkpoint_name, checkpoint)));
   }
   TRY(called(replace_file(archive / manifest_name, sign_note(manifest_text(manifest), signers))));

@@ -3,6 +3,7 @@
 // An entry is the input of a leaf's hash: the record's header and the salted digest of its payload.
 // So the tiles prove every record and disclose no payload.
 #include <array>
+#include <optional>
 #include <vector>
 
 #include "domain/check.h"
@@ -39,17 +40,17 @@ class TileWriter {
   // `present` leaves already has. `begun` has the entries of its last bundle, if the log has
   // dropped records of them.
   TileWriter(std::filesystem::path directory, std::uint64_t pruned, std::uint64_t present,
-             std::string begun)
+             std::optional<std::string> begun)
       : directory_(std::move(directory)),
         pruned_(pruned),
         present_(present),
         begun_(std::move(begun)),
-        entries_begun_(begun_) {}
+        entries_begun_(begun_ ? std::string_view(*begun_) : std::string_view()) {}
 
   // `entry` is empty if it isn't known. What was begun has it, or it is in a bundle that is there.
   Called<void> add(const Digest& leaf, std::string_view entry) {
     const bool is_begun = leaves_ >= present_ / tile_width * tile_width && leaves_ < present_;
-    if (is_begun && !begun_.empty()) {
+    if (is_begun && begun_) {
       TRY(take_begun(leaf));
     } else {
       entries_.append(entry);
@@ -147,7 +148,7 @@ class TileWriter {
   std::filesystem::path directory_;
   std::uint64_t pruned_;
   std::uint64_t present_;
-  std::string begun_;
+  std::optional<std::string> begun_;
   BundleEntries entries_begun_;
   std::uint64_t leaves_ = 0;
   std::string entries_;
@@ -161,7 +162,7 @@ Called<void> export_tiles(const AuditLog& log, const std::filesystem::path& dire
                           ExportManifest& manifest, Position write_from,
                           const std::optional<ExportManifest>& present) {
   const Position written = present ? present->to : 0;
-  std::string begun;
+  std::optional<std::string> begun;
   // A bundle that is continued is written again from its first entry.
   Position render_from = (write_from - 1) / tile_width * tile_width + 1;
   const std::uint64_t width = written % tile_width;

@@ -258,6 +258,20 @@ void warn_of_agent(const StationDefinition& station, CoderunnerMode default_mode
        {install_command(station.coderunner->agent)}});
 }
 
+// A card's commit is the ref of its last station.
+void warn_of_order(const Project& project, Warnings& warnings) {
+  const auto& stations = project.pipeline.stations;
+  for (std::size_t place = 0; place + 1 < stations.size(); ++place) {
+    if (builtin_of(stations[place]) != BuiltinStation::create_pr) continue;
+    warnings.push_back({"create_pr_not_last",
+                        "station " + stations.back().name + " follows " + stations[place].name +
+                            ", which makes the commit that a card is merged from: its cards can't "
+                            "be merged",
+                        {}});
+    return;
+  }
+}
+
 // Adds the warnings of `look`, which asks git about one kind of them and returns whether it is
 // known. Once the time is over git is silent, which would be taken for an answer.
 template <class Look>
@@ -278,6 +292,7 @@ ProjectWarnings project_warnings(const Project& project, CoderunnerMode mode,
   const CallBounds bounds(CallBounds::now_ms() + limits::repository_check_ms_max);
   ProjectWarnings found;
   warn_of_remote(project, found.warnings);  // which git only helps to mend
+  warn_of_order(project, found.warnings);
   for (const StationDefinition& station : project.pipeline.stations) {
     warn_of_agent(station, mode, found.warnings);
   }
