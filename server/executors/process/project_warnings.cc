@@ -265,8 +265,8 @@ void warn_of_order(const Project& project, Warnings& warnings) {
     if (builtin_of(stations[place]) != BuiltinStation::create_pr) continue;
     warnings.push_back({"create_pr_not_last",
                         "station " + stations.back().name + " follows " + stations[place].name +
-                            ", which makes the commit that a card is merged from: its cards can't "
-                            "be merged",
+                            ", which makes the commit that a card is merged from: no card of the "
+                            "project can be merged; put the other station before it",
                         {}});
     return;
   }
