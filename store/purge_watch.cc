@@ -10,7 +10,7 @@ constexpr auto purge_poll_interval = std::chrono::milliseconds(20);
 }  // namespace
 
 PurgeWatch::PurgeWatch(const std::atomic<bool>* canceled, const std::atomic<bool>& wanted)
-    : canceled_(canceled), wanted_(wanted), thread_([this] { run(); }) {}
+    : canceled_(canceled), wanted_(wanted), ended_(is_ended()), thread_([this] { run(); }) {}
 
 PurgeWatch::~PurgeWatch() {
   {
@@ -24,7 +24,7 @@ PurgeWatch::~PurgeWatch() {
 void PurgeWatch::run() {
   std::unique_lock lock(mutex_);
   while (!over_) {
-    if (wanted_ || (canceled_ != nullptr && *canceled_)) ended_ = true;
+    if (is_ended()) ended_ = true;
     changed_.wait_for(lock, purge_poll_interval, [this] { return over_; });
   }
 }

@@ -13,8 +13,8 @@ namespace signalbox {
 
 class PurgeWatch {
  public:
-  // Sets ended() soon after `canceled` (nullptr: it can't be) or `wanted` is set. Both outlive this
-  // object and are only read.
+  // Sets ended() soon after `canceled` (nullptr: it can't be) or `wanted` is set, and at once if
+  // one of them is by now. Both outlive this object and are only read.
   PurgeWatch(const std::atomic<bool>* canceled, const std::atomic<bool>& wanted);
   ~PurgeWatch();
   PurgeWatch(const PurgeWatch&) = delete;
@@ -23,11 +23,12 @@ class PurgeWatch {
   [[nodiscard]] std::atomic<bool>* ended() { return &ended_; }
 
  private:
+  [[nodiscard]] bool is_ended() const { return wanted_ || (canceled_ != nullptr && *canceled_); }
   void run();
 
   const std::atomic<bool>* const canceled_;
   const std::atomic<bool>& wanted_;
-  std::atomic<bool> ended_ = false;
+  std::atomic<bool> ended_;
   std::mutex mutex_;
   std::condition_variable changed_;
   bool over_ = false;

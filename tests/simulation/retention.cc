@@ -113,7 +113,7 @@ StagedRetention Retention::stage(const DroppableLog& log, std::int64_t now_ns,
   event.records_kept = plan->records_kept;
   event.older_than_ms = settings_.older_than_ms;
   event.archive = path;
-  event.origin = "simulated";
+  event.origin = "box.example";
   Sha256 hashing;
   event.root = merkle_root(drop->frontier, hashing);
   event.base = drop->base_sha256;
