@@ -88,6 +88,7 @@ Decided<NewEvents> decide(const World& world, const SetPlan& command, const Now&
       TRY(planned_station(world, command.run_id, command.station, command.token, now.by));
   const Run& run = *held;
   if (run.plan->status != PlanStatus::planning) return out_of_order(run, "a plan");
+  TRY(require_room(run));
   const std::vector<StepDefinition> steps = definitions_of(command.steps);
   const std::vector<std::string> done = completed_ids(*run.plan);
   if (auto ok = validate(steps, done); !ok) {

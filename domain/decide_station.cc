@@ -144,7 +144,9 @@ NewEvents end_of_attempt(const World& world, const Run& run, const CompleteStati
     }
     case Outcome::failed:
       if (failure.code.empty()) failure.code = "FAILED";
-      if (failure.error_class == ErrorClass::quota && command.quota_reset_at_ns) {
+      // A run without room for more waits ends at last, by its failures.
+      if (failure.error_class == ErrorClass::quota && command.quota_reset_at_ns &&
+          require_room(run)) {
         return wait_for_quota(run, *command.quota_reset_at_ns, failure.message, now);
       }
       return end_attempt(run, std::move(failure), std::move(result), now);
@@ -273,6 +275,7 @@ Decided<NewEvents> decide(const World& world, const SetExternalRef& command, con
   TRY(require_may_report(*held, command.from_executor));
   const Attempt& attempt = *held->attempt;
   if (attempt.external_ref == command.external_ref) return NewEvents{};
+  TRY(require_room(*held));
   return NewEvents{{Stream::run(command.run_id), attempt.span_id, attempt.token,
                     StationEvent{StationExternalRefSet{command.station, command.external_ref}}}};
 }
@@ -366,6 +369,7 @@ Decided<NewEvents> decide(const World& world, const DeferStation& command, const
   const auto held =
       TRY(held_station(world, command.run_id, command.station, command.token, now.by));
   TRY(require_may_report(*held, false));
+  TRY(require_room(*held));
   const Attempt& attempt = *held->attempt;
   return NewEvents{
       {Stream::run(command.run_id), attempt.span_id, attempt.token,

@@ -94,6 +94,7 @@ Decided<NewEvents> decide(const World& world, const NextStep& command, const Now
 Decided<NewEvents> decide(const World& world, const HeartbeatStep& command, const Now& now) {
   TRY(require_lease(command.lease_ms));
   const auto held = TRY(held_step(world, command.run_id, command.step, command.token, now.by));
+  TRY(require_room(*held.run));
   // A step without a lease lasts as long as its station's attempt, and can't give itself one.
   const std::int64_t lease_ms =
       held.step->lease_ms == 0 ? 0 : command.lease_ms.value_or(held.step->lease_ms);

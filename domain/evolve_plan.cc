@@ -110,7 +110,7 @@ void evolve_noun(World& world, const Record& record, const PlanEvent& noun) {
   Run* const run = world.find_run(record.stream.run_id);
   SIGNALBOX_CHECK(run != nullptr);
   SIGNALBOX_CHECK(run->plan.has_value());
-  run->changed_at = record.position;
+  note_record(*run, record.position, record.event);
   Plan& plan = *run->plan;
   std::visit(
       [&](const auto& event) {

@@ -23,6 +23,9 @@ inline constexpr std::size_t reason_bytes_max = 1024;
 inline constexpr std::size_t labels_max = 16;
 inline constexpr std::size_t label_bytes_max = 64;
 
+// Records of one run, apart from heartbeats, after which its workers can only complete its
+// stations, since whoever asks about a run reads them all.
+inline constexpr std::uint32_t run_records_max = 50'000;
 inline constexpr std::size_t stations_max = 32;
 inline constexpr std::size_t pipeline_bytes_max = 24 * 1024;
 inline constexpr std::uint32_t retries_max = 100;

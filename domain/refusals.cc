@@ -93,6 +93,18 @@ Decided<HeldStep> held_step(const World& world, const RunId& id, const std::stri
   return HeldStep{&run, held};
 }
 
+Decided<void> require_room(const Run& run) {
+  if (run.records < limits::run_records_max) return {};
+  return reject(
+      ErrorCode::LIMIT_EXCEEDED,
+      "the run has as many records as one may have; its station can only be completed, as "
+      "failed if need be, and the rest done in another run",
+      {{"run_id", to_string(run.id)},
+       {"station", run.definition().name},
+       {"run_records_max", std::int64_t{limits::run_records_max}}},
+      {"signalbox station complete --help"});
+}
+
 Decided<void> require_between(const char* field, std::int64_t value, std::int64_t min,
                               std::int64_t max) {
   if (value >= min && value <= max) return {};

@@ -39,6 +39,10 @@ struct HeldStep {
 Decided<HeldStep> held_step(const World& world, const RunId& id, const std::string& step,
                             Token token, const Sender& by);
 
+// LIMIT_EXCEEDED if the run has as many records as its workers may make it have. For each command
+// by which an attempt, or attempts that don't count as failures, could add any number of them.
+Decided<void> require_room(const Run& run);
+
 // INVALID_PARAMS unless min ≤ value ≤ max. `field` is the parameter's name, with its unit.
 Decided<void> require_between(const char* field, std::int64_t value, std::int64_t min,
                               std::int64_t max);

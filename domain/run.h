@@ -132,6 +132,11 @@ struct Run {
   // there, so its further jobs are given to it, too (placement.h). Empty: it has had none.
   std::string machine;
 
+  // Its records since the state was loaded, as note_record() counts them. Not a field of the state:
+  // it decides only what is refused.
+  std::uint32_t records = 0;
+  static constexpr std::uint32_t records_of_plan = 64;
+
   // Shared by all runs of the pipeline. Not a field of the state: pipeline_digest identifies it.
   std::shared_ptr<const PipelineDefinition> pipeline;
 
@@ -141,6 +146,11 @@ struct Run {
   // Returns the index of the station with this name, or nullopt.
   [[nodiscard]] std::optional<std::uint32_t> find_station(std::string_view name) const;
 };
+
+// Notes that the record at `position` has changed the run. Heartbeats of attempts don't count,
+// since nobody reads them with the run; a plan counts as many, for its length.
+void note_record(Run& run, Position position, const Event& event);
+
 // Without `asked_at` and `machine`, which the encoding of a world has apart from the others
 // (world_codec.cc).
 BOOST_DESCRIBE_STRUCT(Run, (),

@@ -129,5 +129,24 @@ TEST_F(PlanLimits, OfAClaimOfAStep) {
                  with_field(next, &NextStep::lease_ms));
 }
 
+TEST_F(PlanLimits, OfARunsRecords) {  // G7
+  given({explored(), planned({step("one")}), step_started("one", 1, Strategy::original, 500)});
+  const std::uint32_t counted = the_run().records;
+  given({PlanEvent{StepHeartbeat{"one", 600}}, PlanEvent{PlanReset{"implement", ""}}});
+  EXPECT_EQ(the_run().records, counted + 2);
+  world.find_run(run)->records = limits::run_records_max - 1;
+  EXPECT_EQ(refusal_of(plan_of({proposed("one")})), std::nullopt);
+  world.find_run(run)->records = limits::run_records_max;
+  EXPECT_EQ(refusal_of(plan_of({proposed("one")})), ErrorCode::LIMIT_EXCEEDED);
+  world.find_run(run)->records = 0;
+  given({planned({step("one")}), step_started("one", 1, Strategy::original, 500)});
+  EXPECT_EQ(the_run().records, Run::records_of_plan + 1);
+  const HeartbeatStep beat{run, "one", world.position, 700};
+  EXPECT_EQ(refusal_of(beat), std::nullopt);
+  world.find_run(run)->records = limits::run_records_max;
+  EXPECT_EQ(refusal_of(beat), ErrorCode::LIMIT_EXCEEDED);
+  EXPECT_EQ(refusal_of(CompleteStep{run, "one", world.position, {}}), std::nullopt);
+}
+
 }  // namespace
 }  // namespace signalbox

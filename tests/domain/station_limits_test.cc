@@ -119,5 +119,37 @@ TEST_F(StationLimits, OfWhatAnAttemptUsed) {
   }
 }
 
+// Whoever asks about a run reads all its records, so its workers can't make any number of them.
+TEST_F(StationLimits, OfARunsRecords) {  // G7
+  given({StationEvent{StationExternalRefSet{"a", "first"}},
+         StationEvent{StationHeartbeat{"a", 1000, "more"}}});
+  EXPECT_EQ(the_run().records, 2U) << "the claim and the reference; not the heartbeat";
+  const std::vector<Command> endless = {SetExternalRef{run, "a", 2, "second"},
+                                        DeferStation{run, "a", 2, 0, {}}};
+  world.find_run(run)->records = limits::run_records_max - 1;
+  for (const Command& command : endless) EXPECT_EQ(refusal_of(command), std::nullopt);
+  world.find_run(run)->records = limits::run_records_max;
+  for (const Command& command : endless) {
+    EXPECT_EQ(refusal_of(command), ErrorCode::LIMIT_EXCEEDED);
+  }
+  EXPECT_EQ(refusal_of(SetExternalRef{run, "a", 2, "first"}), std::nullopt) << "no record";
+  EXPECT_EQ(refusal_of(HeartbeatStation{run, "a", 2, 2000, "more still"}), std::nullopt);
+  EXPECT_EQ(refusal_of(end_of("a", 2)), std::nullopt);
+}
+
+TEST_F(StationLimits, AUsageLimitIsAFailureOfARunWithoutRoomForMoreRecords) {  // G7
+  CompleteStation command = end_of("a", 2, Outcome::failed);
+  command.error_class = ErrorClass::quota;
+  command.quota_reset_at_ns = now.wall_ns;
+  world.find_run(run)->records = limits::run_records_max - 1;
+  when(command);
+  then_names({"StationDeferred"});
+  given({StationEvent{StationReady{"a"}}, claimed("a", 2)});
+  command.token = the_run().attempt->token;
+  world.find_run(run)->records = limits::run_records_max;
+  when(command);
+  then_names({"StationAttemptFailed"});
+}
+
 }  // namespace
 }  // namespace signalbox

@@ -41,6 +41,7 @@ void answer_limits(Api& api, Call& call) {
   SIGNALBOX_LIMIT(reason_bytes_max);
   SIGNALBOX_LIMIT(labels_max);
   SIGNALBOX_LIMIT(label_bytes_max);
+  SIGNALBOX_LIMIT(run_records_max);
   SIGNALBOX_LIMIT(stations_max);
   SIGNALBOX_LIMIT(pipeline_bytes_max);
   SIGNALBOX_LIMIT(retries_max);
