@@ -217,7 +217,8 @@ Decided<NewEvents> decide(const World& world, const BeginTick& command, const No
          {},
          tick->token,
          TickEvent{TickRecovered{command.loop, tick->token, found->sentence, tick->run_root}}});
-  } else if (world.ticks.size() >= limits::loops_max) {
+  } else if (world.ticks.size() >= limits::loops_max && !command.own_loop) {
+    // The service's own loops are few, and nobody may keep them from their ticks.
     return reject(ErrorCode::LIMIT_EXCEEDED, "too many loops have a tick in progress",
                   {{"loops_max", static_cast<std::int64_t>(limits::loops_max)}},
                   {"signalbox tick list"});
@@ -330,6 +331,8 @@ Decided<NewEvents> decide(const World& world, const NoteTickIncomplete& command,
   const Tick* tick = found->tick;
   // One event for each halt: a repeated begin is refused again without another event.
   if (tick != nullptr && tick->status == TickStatus::halted) return NewEvents{};
+  // The halt of a loop that never had a tick, by a marker, takes a place, too.
+  if (tick == nullptr && world.ticks.size() >= limits::loops_max) return NewEvents{};
   TickIncompleteDetected detected;
   detected.loop = tick == nullptr ? begin.loop : tick->loop;
   detected.marker_path = begin.marker.path;

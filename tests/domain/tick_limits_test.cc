@@ -46,5 +46,32 @@ TEST_F(TickLimits, OfTheLoopsWithATick) {
   EXPECT_EQ(refusal_of(begin), ErrorCode::LIMIT_EXCEEDED);
 }
 
+// Otherwise whoever begins many ticks, and ends none, stops the board and the watchdog.
+TEST_F(TickLimits, OfTheLoopsAreNotThoseOfTheServicesOwn) {  // G7
+  while (world.ticks.size() < limits::loops_max) {
+    world.ticks["loop " + std::to_string(world.ticks.size())];
+  }
+  begin.loop = "watchdog";
+  begin.own_loop = true;
+  when(begin);
+  then_names({"TickStarted"});
+}
+
+TEST_F(TickLimits, OfTheLoopsAlsoHoldForThoseThatAMarkerHalts) {  // G7
+  begin.run_root = "/r";
+  begin.marker = {FoundMarker::Kind::unreadable, "/r/logs/tick-in-progress.json", "", -1, "", 0};
+  EXPECT_EQ(refusal_of(begin), ErrorCode::PREVIOUS_TICK_INCOMPLETE);
+  while (world.ticks.size() < limits::loops_max - 1) {
+    world.ticks["loop " + std::to_string(world.ticks.size())];
+  }
+  when(NoteTickIncomplete{begin});
+  then_names({"TickIncompleteDetected"});
+  begin.loop = "another";
+  begin.run_root = "/other";
+  when(NoteTickIncomplete{begin});
+  then_nothing();
+  EXPECT_EQ(refusal_of(begin), ErrorCode::PREVIOUS_TICK_INCOMPLETE) << "it is refused all the same";
+}
+
 }  // namespace
 }  // namespace signalbox
