@@ -302,8 +302,11 @@ Decided<NewEvents> decide(const World& world, const ConfirmCancel& command, cons
     events.push_back({stream, attempt.span_id, attempt.token,
                       StationEvent{CancelConfirmed{station, attempt.job_id}}});
   } else {
+    // A job may have left any number of processes, or say so.
+    std::vector<std::int32_t> pids = command.escaped_pids;
+    pids.resize(std::min(pids.size(), limits::escaped_pids_max));
     events.push_back({stream, attempt.span_id, attempt.token,
-                      StationEvent{CancelEscaped{station, attempt.job_id, command.escaped_pids}}});
+                      StationEvent{CancelEscaped{station, attempt.job_id, std::move(pids)}}});
   }
   if (is_rejected(*run)) {
     NewEvents end = end_rejected(*run, run->cancel_reason, now);

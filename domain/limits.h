@@ -48,6 +48,8 @@ inline constexpr std::size_t explored_files_max = 1000;
 inline constexpr std::size_t summary_bytes_max = 4 * 1024;
 inline constexpr std::size_t logs_inline_bytes_max = 16 * 1024;
 inline constexpr std::size_t metadata_bytes_max = 4 * 1024;
+// Processes that outlived a job and are named; there may be more.
+inline constexpr std::size_t escaped_pids_max = 1024;
 inline constexpr std::size_t artifacts_max = 32;
 inline constexpr std::size_t stored_artifacts_max = artifacts_max + 1;  // with a bundle of them
 inline constexpr std::size_t artifact_bytes_max = 64 * 1024 * 1024;
@@ -142,6 +144,9 @@ static_assert(summary_bytes_max + logs_inline_bytes_max + metadata_bytes_max +
                       2 * path_bytes_max <
                   record_bytes_max,
               "the result of an attempt always fits into one record");
+
+static_assert(escaped_pids_max * sizeof(std::int32_t) + 4 * name_bytes_max < record_bytes_max,
+              "the end of a canceled job always fits into one record");
 
 static_assert(plan_bytes_max + 2 * name_bytes_max < record_bytes_max,
               "a plan always fits into one record");

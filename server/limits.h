@@ -363,8 +363,6 @@ inline constexpr std::size_t runner_runs_max = 1000;
 inline constexpr std::size_t runner_output_bytes_max = 448 * 1024;
 // How long a question about the output of a job waits for its runner.
 inline constexpr std::int64_t runner_output_ms_max = 3'000;
-// Processes that outlived a job, as its runner tells.
-inline constexpr std::size_t escaped_pids_max = 1024;
 // One piece of an artifact that a runner uploads.
 inline constexpr std::size_t upload_piece_bytes_max = 512 * 1024;
 // How long a runner may begin to upload with a URL that it was given.

@@ -124,6 +124,9 @@ Stored<JobResult> report_job(const Job& job, const JobDirectory& directory, Arti
   report.failure = std::move(verdict.failure);
   report.canceled = facts.canceled;
   report.escaped_pids = facts.escaped_pids;
+  if (report.escaped_pids.size() > limits::escaped_pids_max) {
+    report.escaped_pids.resize(limits::escaped_pids_max);
+  }
   report.result.summary =
       shortened(summary_text, limits::summary_bytes_max - remarks_text.size()) + remarks_text;
   report.result.logs_inline = std::move(output.excerpt);

@@ -1,10 +1,12 @@
 #include "server/scheduler/job_step.h"
 
+#include "domain/limits.h"
 #include "domain/placement.h"
 #include "domain/try.h"
 #include "server/executors/coderunner/agent_session.h"
 #include "server/platform/process_table.h"
 
+#include <algorithm>
 #include <vector>
 
 namespace signalbox {
@@ -12,14 +14,23 @@ namespace {
 
 constexpr int submits_max = 3;
 
-JobResult lost_result(const std::string& why, const std::vector<std::int32_t>& survivors) {
+// Processes that a message names; the others are counted.
+constexpr std::size_t named_survivors_max = 16;
+
+JobResult lost_result(const std::string& why, std::vector<std::int32_t> survivors) {
   JobResult result;
   result.failure = {Outcome::failed, ErrorClass::lost, "JOB_LOST", why};
   if (!survivors.empty()) {
-    result.failure.message += "; these of its processes would not end:";
-    for (const std::int32_t pid : survivors) result.failure.message += ' ' + std::to_string(pid);
+    const std::size_t named = std::min(survivors.size(), named_survivors_max);
+    std::string& message = result.failure.message;
+    message += "; these of its processes would not end:";
+    for (std::size_t each = 0; each < named; ++each)
+      message += ' ' + std::to_string(survivors[each]);
+    const std::size_t others = survivors.size() - named;
+    if (others > 0) message += ", and " + std::to_string(others) + " more";
   }
-  result.escaped_pids = survivors;
+  survivors.resize(std::min(survivors.size(), limits::escaped_pids_max));
+  result.escaped_pids = std::move(survivors);
   return result;
 }
 

@@ -65,6 +65,17 @@ TEST_F(CancelTest, NamesWhatEscaped) {  // S11
         RunEvent{RunCanceled{"enough"}}});
 }
 
+// A record of all would be too large for the log, which the service doesn't outlive.
+TEST_F(CancelTest, NamesAtMostAThousandOfThoseThatEscaped) {  // S11, P8
+  given({started(process), dispatched("p"), intended("p", "job-1")});
+  when(CancelRun{run, "enough"});
+  ConfirmCancel confirm{run, 2, {}};
+  confirm.escaped_pids.assign(limits::escaped_pids_max + 1, 7);
+  when(confirm);
+  then_names({"CancelEscaped", "StationCanceled", "RunCanceled"});
+  EXPECT_EQ(event_as<CancelEscaped>(events[0].event)->pids.size(), limits::escaped_pids_max);
+}
+
 TEST_F(CancelTest, CountsWhatTheJobUsedUntilItsEnd) {  // S11
   given({started(process), dispatched("p"), intended("p", "job-1")});
   when(CancelRun{run, "enough"});

@@ -254,6 +254,27 @@ TEST_F(TamperedJob, WhatItWritesIntoTheLockEndsNobodyElse) {  // P11, S11
   expect_cancel(other);
 }
 
+// A record of all of them is larger than the log takes. Each start reads the result again.
+TEST_F(TamperedJob, AResultWithManyProcessesThatEscapedEndsItsRunAndNotTheService) {  // S11, P8
+  const pid_t serving = server_.pid();
+  const std::string run_id = tamper(
+      "trap '' TERM; kill -STOP $PPID; "
+      R"x(printf '{"schema":"job_result.v1","exit_code":0,"signal":null,"timed_out":false,)x"
+      R"x("canceled":true,"started_at":"","ended_at":"","duration_ms":1,"stdout_bytes":0,)x"
+      R"x("stderr_bytes":0,"descendants_killed":0,"escaped_pids":[%s],"error_code":"",)x"
+      R"x("error_message":"","error_is_transient":false,"log_error":""}' "$(seq -s, 1 16000)" > r)x" +
+      std::string(note_done) +
+      "while [ ! -e cancel ]; do sleep 0.02; done; mv r result.json; kill -9 $PPID");
+  await_done(run_id);
+  cancel(run_id);
+  expect_end(run_id, "canceled");
+  EXPECT_EQ(server_.pid(), serving);
+  EXPECT_TRUE(server_.running());
+  const auto escaped = events(run_id, "CancelEscaped");
+  ASSERT_EQ(escaped.size(), 1U) << events_of(run_id);
+  expect_service_is_free();
+}
+
 class TamperedJobAndTheWatchdog : public TamperedJob {
  protected:
   TamperedJobAndTheWatchdog() : TamperedJob("200ms") {}

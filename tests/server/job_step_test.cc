@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "domain/limits.h"
 #include "server/scheduler/job_step.h"
 
 namespace signalbox {
@@ -44,7 +45,7 @@ class ScriptedExecutor final : public Executor {
   }
   Executed<std::vector<std::int32_t>> clean_up_lost(const Job&) override {
     asked.emplace_back("clean up");
-    return std::vector<std::int32_t>{};
+    return survivors;
   }
   void describe_lost(const Job&, JobResult& result) override {
     asked.emplace_back("describe");
@@ -56,6 +57,7 @@ class ScriptedExecutor final : public Executor {
   std::string learned;
   std::deque<ExecutorError> submits;  // errors of the next submits
   std::optional<ExecutorError> cancel_error;
+  std::vector<std::int32_t> survivors;
   bool is_ended_by_clean_up = true;
   JobState state = JobState::absent;
   Words asked;
@@ -152,6 +154,21 @@ TEST_F(JobSteps, WhatALostJobHasUsedIsDeclared) {  // A5
   EXPECT_EQ(advance_job(executor, usage_reports, progress, false), JobStep::over);
   EXPECT_EQ(executor.asked, (Words{"poll", "clean up", "describe"}));
   EXPECT_EQ(used, (Usage{0, 7, 1}));
+}
+
+// Its result would be refused otherwise, which is an end for good.
+TEST_F(JobSteps, OfManyProcessesThatALostJobHasLeftSomeAreNamed) {  // S11, P8
+  executor.state = JobState::lost;
+  executor.survivors.assign(limits::escaped_pids_max + 1, 4'000'000);
+  JobResult found;
+  const JobReports result_reports{reports.submitted,
+                                  [&found](const Job&, const JobResult& result) { found = result; },
+                                  reports.trouble};
+  EXPECT_EQ(advance_job(executor, result_reports, progress, false), JobStep::over);
+  EXPECT_LE(found.failure.message.size(), limits::reason_bytes_max);
+  EXPECT_NE(found.failure.message.find(" 4000000, and 1009 more"), std::string::npos)
+      << found.failure.message;
+  EXPECT_EQ(found.escaped_pids.size(), limits::escaped_pids_max);
 }
 
 TEST_F(JobSteps, AFailedSubmitMayHaveStartedTheJob) {  // S6
