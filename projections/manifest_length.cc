@@ -12,6 +12,7 @@
 #include <string_view>
 #include <system_error>
 
+#include "store/directory_listing.h"
 #include "store/durable_file.h"
 #include "store/file_descriptor.h"
 
@@ -46,7 +47,7 @@ std::optional<std::uint64_t> manifest_number(std::string_view name) {
 
 bool has_tables(const std::filesystem::path& directory) {
   std::error_code ignored;
-  for (const auto& file : std::filesystem::directory_iterator(directory, ignored)) {
+  for (const auto& file : list_directory(directory, ignored)) {
     if (file.path().extension() == ".sst") return true;
   }
   return false;

@@ -11,6 +11,7 @@
 #include "projections/world_codec.h"
 #include "projections/world_digest.h"
 #include "store/crc32c.h"
+#include "store/directory_listing.h"
 #include "store/durable_file.h"
 #include "store/head.h"
 #include "store/little_endian.h"
@@ -62,7 +63,7 @@ std::vector<std::pair<Position, std::filesystem::path>> snapshots_in(
     const std::filesystem::path& directory) {
   std::vector<std::pair<Position, std::filesystem::path>> found;
   std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(directory, error)) {
+  for (const auto& entry : list_directory(directory, error)) {
     if (entry.path().extension() != extension) continue;
     const std::string stem = entry.path().stem().string();
     Position position = 0;

@@ -8,6 +8,7 @@
 
 #include "domain/check.h"
 #include "domain/try.h"
+#include "store/directory_listing.h"
 #include "store/file_descriptor.h"
 #include "store/head.h"
 #include "store/merkle_tree.h"
@@ -178,7 +179,7 @@ std::filesystem::path lock_file(const std::filesystem::path& data) { return data
 std::vector<std::filesystem::path> log_files(const std::filesystem::path& data) {
   std::vector<std::filesystem::path> files;
   std::error_code ignored;
-  for (const auto& file : std::filesystem::directory_iterator(log_directory(data), ignored)) {
+  for (const auto& file : list_directory(log_directory(data), ignored)) {
     files.push_back(file.path());
   }
   std::ranges::sort(files);

@@ -11,13 +11,16 @@
 #include <rocksdb/db.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <filesystem>
 #include <thread>
 #include <vector>
 
 #include "domain/try.h"
+#include "store/directory_listing.h"
 #include "store/durable_file.h"
+#include "store/file_descriptor.h"
 #include "store/rocks_database.h"
 
 namespace signalbox {
@@ -33,11 +36,25 @@ constexpr int rewritings_max = 20;
 constexpr auto rewriting_wait_max = std::chrono::seconds(10);
 constexpr auto removal_poll_interval = std::chrono::milliseconds(5);
 
+// Adds the directory's files of this kind to `files`. All of them, or an error: what isn't listed
+// would keep what is erased.
+Stored<void> add_files(const std::filesystem::path& directory, const char* extension,
+                       std::vector<std::filesystem::path>& files) {
+  std::error_code failed;
+  for (const auto& file : list_directory(directory, failed)) {
+    if (file.path().extension() == extension) files.push_back(file.path());
+  }
+  if (!failed) return {};
+  errno = failed.value();
+  return tl::unexpected(system_error("list", directory));
+}
+
 // Returns the files that may contain an entry with one of the keys, in current or old versions, or
 // a base that was replaced: those of the other column family.
-std::vector<std::filesystem::path> files_with(rocksdb::DB& database, const std::string& keys,
-                                              const std::string& entries_name,
-                                              const std::filesystem::path& directory) {
+Stored<std::vector<std::filesystem::path>> files_with(rocksdb::DB& database,
+                                                      const std::string& keys,
+                                                      const std::string& entries_name,
+                                                      const std::filesystem::path& directory) {
   std::vector<std::filesystem::path> files;
   std::vector<rocksdb::LiveFileMetaData> tables;
   database.GetLiveFilesMetaData(&tables);
@@ -53,10 +70,7 @@ std::vector<std::filesystem::path> files_with(rocksdb::DB& database, const std::
       break;
     }
   }
-  std::error_code failed;  // ignored: then rewriting fails as well
-  for (const auto& file : std::filesystem::directory_iterator(directory, failed)) {
-    if (file.path().extension() == ".log") files.push_back(file.path());
-  }
+  TRY(add_files(directory, ".log", files));
   return files;
 }
 
@@ -133,7 +147,7 @@ Stored<Erasure> RocksDatabase::plan_erasure() const {
   Erasure erasure;
   auto keys = TRY(erasing());
   if (keys.empty()) return erasure;
-  erasure.files = files_with(*database_, keys, entries_->GetName(), directory_);
+  erasure.files = TRY(files_with(*database_, keys, entries_->GetName(), directory_));
   erasure.keys = std::move(keys);
   return erasure;
 }
@@ -160,10 +174,7 @@ Stored<std::vector<std::filesystem::path>> RocksDatabase::purge_replaced(
   // A compaction that was under way when the erasure was planned may have copied the old bytes to a
   // table that isn't in the plan. It ends before this one begins, which then replaces that table.
   std::vector<std::filesystem::path> replaced = erasure.files;
-  std::error_code failed;  // ignored: waiting for the planned files fails as well
-  for (const auto& file : std::filesystem::directory_iterator(directory_, failed)) {
-    if (file.path().extension() == ".sst") replaced.push_back(file.path());
-  }
+  TRY(add_files(directory_, ".sst", replaced));
   const std::string& keys = erasure.keys;
   const auto deadline = std::chrono::steady_clock::now() + rewriting_wait_max;
   rocksdb::CompactRangeOptions options;

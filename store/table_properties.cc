@@ -9,6 +9,7 @@
 #include <string_view>
 #include <system_error>
 
+#include "store/directory_listing.h"
 #include "store/file_descriptor.h"
 #include "store/little_endian.h"
 
@@ -103,7 +104,7 @@ bool has_hash_index_of_properties(const FileDescriptor& file, std::uint64_t byte
 
 Stored<void> check_table_properties(const std::filesystem::path& directory) {
   std::error_code failed;  // a directory that isn't there has no tables
-  for (const auto& each : std::filesystem::directory_iterator(directory, failed)) {
+  for (const auto& each : list_directory(directory, failed)) {
     if (each.path().extension() != ".sst") continue;
     const FileDescriptor file(::open(each.path().c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
     std::error_code unknown;

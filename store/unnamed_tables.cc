@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "domain/try.h"
+#include "store/directory_listing.h"
 #include "store/dropped_values.h"
 #include "store/durable_file.h"
 #include "store/entry.h"
@@ -40,7 +41,7 @@ bool is_table_name(std::string_view name) {
 Stored<std::set<std::string>> table_names(const std::filesystem::path& directory) {
   std::set<std::string> names;
   std::error_code failed;
-  for (const auto& file : std::filesystem::directory_iterator(directory, failed)) {
+  for (const auto& file : list_directory(directory, failed)) {
     std::string name = file.path().filename().string();
     if (is_table_name(name)) names.insert(std::move(name));
   }

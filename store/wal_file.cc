@@ -13,6 +13,7 @@
 
 #include "domain/try.h"
 #include "store/crc32c.h"
+#include "store/directory_listing.h"
 #include "store/durable_file.h"
 #include "store/file_descriptor.h"
 #include "store/little_endian.h"
@@ -120,7 +121,7 @@ bool batch_begins_after(std::string_view file, std::size_t offset) {
 Stored<std::vector<std::filesystem::path>> wal_files(const std::filesystem::path& directory) {
   std::vector<std::filesystem::path> files;
   std::error_code failed;
-  for (const auto& file : std::filesystem::directory_iterator(directory, failed)) {
+  for (const auto& file : list_directory(directory, failed)) {
     if (file.path().extension() == ".log") files.push_back(file.path());
   }
   if (failed) {

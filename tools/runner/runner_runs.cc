@@ -13,6 +13,7 @@
 #include "server/git/worktree_removal.h"
 #include "server/limits.h"
 #include "server/platform/call_bounds.h"
+#include "store/directory_listing.h"
 
 namespace signalbox {
 namespace {
@@ -62,7 +63,7 @@ RunnerRuns::RunnerRuns(const RunnerWork& work, HoldJobs hold_jobs, Log log)
 std::vector<RunId> RunnerRuns::next(std::size_t count) {
   std::set<RunId> all;
   std::error_code unknown;
-  for (const auto& entry : fs::directory_iterator(work_.runs(), unknown)) {
+  for (const auto& entry : list_directory(work_.runs(), unknown)) {
     if (const auto id = parse_uuid(entry.path().filename().string())) all.insert(*id);
   }
   std::vector<RunId> ids;

@@ -9,6 +9,7 @@
 #include "server/access/secret.h"
 #include "server/git/tree_removal.h"
 #include "server/platform/stored_json.h"
+#include "store/directory_listing.h"
 #include "store/durable_file.h"
 
 namespace signalbox {
@@ -92,7 +93,7 @@ fs::path RunnerWork::file_of(const std::string& job_id) const {
 Called<std::vector<RunnerOrder>> RunnerWork::taken() const {
   std::vector<RunnerOrder> orders;
   std::error_code error;
-  for (const auto& entry : fs::directory_iterator(directory_ / "taken", error)) {
+  for (const auto& entry : list_directory(directory_ / "taken", error)) {
     if (entry.path().extension() != ".json") continue;  // one that is being written
     auto order = TRY(called(read_stored_json<TakenOrder>(entry.path())));
     orders.push_back(std::move(order.order));
@@ -147,7 +148,7 @@ void RunnerWork::forget_run(const RunId& run_id) const {
 
 void RunnerWork::remove_old() const {
   std::error_code unknown;
-  for (const auto& entry : fs::directory_iterator(directory_ / "ended", unknown)) {
+  for (const auto& entry : list_directory(directory_ / "ended", unknown)) {
     const auto age = fs::file_time_type::clock::now() - entry.last_write_time(unknown);
     if (unknown || age < ended_kept) continue;
     // What the agents of a run that isn't over have used is known from its earlier jobs.
