@@ -6,6 +6,7 @@
 
 #include <toml++/toml.h>
 
+#include "domain/limits.h"
 #include "domain/placement.h"
 #include "domain/retry_policy.h"
 #include "domain/try.h"
@@ -272,6 +273,9 @@ std::optional<std::uint32_t> max_retries_of(const RetryPolicy& retry) {
 // Returns the time in which an attempt of deep work may explore, plan, and try each step as often
 // as its retries allow (ms).
 std::int64_t timeout_of_all_steps(const DeepWorkDefinition& work) {
+  if (work.max_steps > limits::plan_steps_max || work.max_retries > limits::retries_max) {
+    return limits::timeout_ms_max;  // it is refused later
+  }
   const std::int64_t tries =
       std::int64_t{work.max_steps} * (std::int64_t{work.max_retries} + 1) + 1;
   const std::int64_t longest = limits::timeout_ms_max - work.explore_timeout_ms;

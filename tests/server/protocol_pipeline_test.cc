@@ -6,6 +6,8 @@
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 
+#include "domain/limits.h"
+
 namespace signalbox {
 namespace {
 
@@ -97,6 +99,18 @@ TEST(ProtocolPipeline, AStationNamesItsRetriesOrLeavesThemOut) {  // A13
     ASSERT_TRUE(again) << again.error().message;
     EXPECT_EQ(*again, pipeline);
   }
+}
+
+// The time of all steps is computed before their number is checked.
+TEST(ProtocolPipeline, NumbersOfDeepWorkThatNoTimeHasAreRefused) {  // P8
+  const auto pipeline = pipeline_from_json(
+      json::parse(R"({"name":"p","station":[{"name":"a","executor":"deep_work",)"
+                  R"("deep_work":{"max_steps":4294967295,"max_retries":4294967295}}]})"));
+  ASSERT_TRUE(pipeline) << pipeline.error().message;
+  EXPECT_EQ(pipeline->stations.front().timeout_ms, limits::timeout_ms_max);
+  const auto valid = validate(*pipeline);
+  ASSERT_FALSE(valid);
+  EXPECT_EQ(valid.error().code, ErrorCode::PIPELINE_INVALID);
 }
 
 TEST(ProtocolPipeline, AStrategyIsNamedOnce) {
