@@ -113,5 +113,31 @@ TEST_F(RpcRunListTest, TotalsAreOfAllStatusesThatTheOtherFiltersMatch) {  // O5
   EXPECT_FALSE(list("{}").contains("totals"));
 }
 
+// Its row has the cancellation's reason as its message then, which isn't that of the failure.
+TEST_F(RpcRunListTest, ARunThatIsBeingCanceledShowsNoErrorOfAnAttemptBefore) {  // O5
+  const std::string run =
+      start("g", R"({"name":"build","retry":{"max_retries":3,"backoff":"0s"}})");
+  const auto attempt = [this, &run] {
+    return ask("station.claim", R"({"worker":"w","run_id":")" + run + "\"}")
+        .at("result")
+        .at("claim");
+  };
+  const json::object failed = {{"run_id", run},
+                               {"station", "build"},
+                               {"token", attempt().at("token")},
+                               {"outcome", "failed"},
+                               {"error_class", "transient"},
+                               {"error_code", "FELL"},
+                               {"error_message", "it fell"}};
+  ASSERT_EQ(code_of(ask("station.complete", json::serialize(failed))), "");
+  take(WakeStation{*parse_uuid(run)});
+  ASSERT_TRUE(attempt().is_object());
+  const auto shown = [this] { return list("{}").at("runs").at(0).as_object(); };
+  EXPECT_EQ(shown().at("error").at("message"), "it fell");
+  ask("run.cancel", R"({"run_id":")" + run + R"(","reason":"enough"})");
+  ASSERT_EQ(shown().at("cancel_requested"), true);
+  EXPECT_FALSE(shown().contains("error")) << json::serialize(shown());
+}
+
 }  // namespace
 }  // namespace signalbox
