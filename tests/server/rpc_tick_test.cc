@@ -319,5 +319,23 @@ TEST_F(OwnLoop, RecoversByItselfFromACrashInATick) {  // T5
   EXPECT_EQ(event_types(4), (Names{"TickRecovered", "TickStarted", "TickSucceeded"}));
 }
 
+// The service's own loops write no markers: what halts a client's loop must not halt them.
+TEST_F(RpcTick, AMarkerThatNamesATickOfTheServiceIsForeign) {  // T4, G8
+  BeginTick own;
+  own.loop = "watchdog";
+  own.stage = "sweep";
+  own.reason = "timer";
+  own.own_loop = true;
+  take(own);
+  const auto records = log.read(1, 1);
+  ASSERT_TRUE(records.has_value());
+  const auto refused = begin_with_marker(
+      R"({"schema_version":"tick_in_progress.v1","loop":"watchdog","token":"1","ts":")" +
+      format_time(records->front().recorded_at_ns) + R"(","stage":"sweep","reason":"timer"})");
+  EXPECT_EQ(code_of(refused), "TICK_IN_PROGRESS");
+  EXPECT_EQ(json::serialize(refused).find("watchdog"), std::string::npos)
+      << json::serialize(refused);
+}
+
 }  // namespace
 }  // namespace signalbox

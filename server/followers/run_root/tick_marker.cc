@@ -5,6 +5,7 @@
 
 #include "domain/limits.h"
 #include "domain/nanoseconds.h"
+#include "domain/service_loops.h"
 #include "server/text/json_text.h"
 #include "server/text/time_text.h"
 #include "server/text/utf8_text.h"
@@ -40,7 +41,7 @@ Token token_at(const json::object& object) {
 }
 
 // Returns the loop of the record at the marker's token, if that started a tick of the marker's loop
-// at `ts_ns`.
+// at `ts_ns`. The service's own loops write no markers: one that names a tick of theirs is forged.
 std::optional<std::string> known_loop(const EventLog& log, const json::object& marker,
                                       std::int64_t ts_ns) {
   const Token token = token_at(marker);
@@ -49,7 +50,7 @@ std::optional<std::string> known_loop(const EventLog& log, const json::object& m
   if (!records || records->empty()) return std::nullopt;
   const auto* started = event_as<TickStarted>(records->front().event);
   const bool is_known = started != nullptr && started->loop == string_at(marker, "loop") &&
-                        records->front().recorded_at_ns == ts_ns;
+                        !is_service_loop(started->loop) && records->front().recorded_at_ns == ts_ns;
   return is_known ? std::optional<std::string>(started->loop) : std::nullopt;
 }
 
