@@ -223,6 +223,7 @@ void Server::schedule_turn() {
 }
 
 void Server::turn() {
+  if (std::exchange(jobs_have_ended_, false) && !stopping_) end_jobs();
   if (acts()) timer_loop_.turn(*jobs_);
   engine_.flush();
   arm_clock_timer();

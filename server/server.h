@@ -293,8 +293,7 @@ class Server {
   void stop_on_signal(const std::string& name);
   void stop_if_told_before();  // while another Server of this process was there, or none
   void stop_when_idle();
-  // Ends what serves and what waits, with this refusal: of a stop, and of a server that was
-  // deposed.
+  // Ends what serves and what waits, with this refusal: of a stop, or of a deposed server.
   void end_serving(const Rejection& refusal);
   // Ends run() once requests under way are answered, or their time is over.
   void stop_when_answered();
@@ -380,6 +379,7 @@ class Server {
   static constexpr std::int64_t no_time = std::numeric_limits<std::int64_t>::max();
   std::int64_t clock_timer_due_ns_ = no_time;  // expiry of clock_timer_ (monotonic)
   bool turn_scheduled_ = false;
+  bool jobs_have_ended_ = false;         // the next turn calls end_jobs() first
   bool stands_by_ = false;               // another server of the cell writes the log
   bool is_cell_away_ = false;            // as the writer: nothing it sends is acknowledged
   std::int64_t cell_away_since_ns_ = 0;  // monotonic

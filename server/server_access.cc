@@ -68,7 +68,8 @@ void Server::end_token(const Uuid& token_id) {
   for (const std::string& runner : runners_.of_caller(actor)) runner_queue_.refuse(runner, *why);
 }
 
-// Posted, mostly before the turn that may grant something: a refusal belongs to no transaction.
+// Nothing is refused at once, since a refusal belongs to no transaction. What an ended attempt
+// waits for is refused before the next turn grants anything.
 void Server::end_revoked(std::span<const Record> records) {
   const bool has_waiting = claims_.size() + locks_.size() + steps_.size() > 0;
   for (const Record& record : records) {
@@ -77,9 +78,8 @@ void Server::end_revoked(std::span<const Record> records) {
         if (!stopping_) end_token(id);
       });
     } else if (has_waiting && ends_attempt(record.event)) {
-      asio::post(io_, [this] {
-        if (!stopping_) end_jobs();
-      });
+      jobs_have_ended_ = true;
+      schedule_turn();
     }
   }
 }
