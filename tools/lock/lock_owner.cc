@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "domain/limits.h"
+#include "server/platform/host_name.h"
 
 namespace signalbox {
 
@@ -15,10 +16,8 @@ std::string lock_owner_of(pid_t pid) {
   passwd* found = nullptr;
   ::getpwuid_r(::geteuid(), &entry, buffer.data(), buffer.size(), &found);
   std::string user = found != nullptr ? found->pw_name : "uid" + std::to_string(::geteuid());
-  std::array<char, 256> host{};
-  if (::gethostname(host.data(), host.size() - 1) != 0) host[0] = '\0';
   const std::string end = ":" + std::to_string(pid);
-  std::string owner = std::move(user) + "@" + host.data();
+  std::string owner = std::move(user) + "@" + host_name();
   owner.resize(std::min(owner.size(), limits::name_bytes_max - end.size()));
   return owner + end;
 }

@@ -5,12 +5,11 @@
 #include <memory>
 #include <thread>
 
-#include <unistd.h>
-
 #include "domain/limits.h"
 #include "domain/placement.h"
 #include "domain/try.h"
 #include "server/limits.h"
+#include "server/platform/host_name.h"
 #include "server/platform/logging.h"
 #include "server/platform/private_directory.h"
 #include "server/text/time_text.h"
@@ -35,10 +34,8 @@ struct RunnerOptions {
 
 // The host's name as far as a runner's may have its characters.
 std::string name_of_host() {
-  char host[256] = {};
-  if (::gethostname(host, sizeof host - 1) != 0) return "runner";
   std::string name;
-  for (const char c : std::string_view(host)) {
+  for (const char c : host_name()) {
     const char lower = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
     if (name.size() < limits::runner_name_bytes_max && is_runner_label(name + lower)) name += lower;
   }

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <climits>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -15,6 +14,7 @@
 
 #include "domain/try.h"
 #include "server/platform/atomic_file.h"
+#include "server/platform/host_name.h"
 #include "store/sha256.h"
 
 namespace signalbox {
@@ -260,9 +260,7 @@ Stored<void> append(const FileChange& change, const std::string& tag, const RunR
 }  // namespace
 
 std::string temporary_tag(const std::filesystem::path& runs) {
-  char machine[HOST_NAME_MAX + 1] = {};
-  ::gethostname(machine, HOST_NAME_MAX);
-  return to_hex(sha256(std::string(machine) + ":" + runs.string())).substr(0, 8);
+  return to_hex(sha256(host_name() + ":" + runs.string())).substr(0, 8);
 }
 
 Stored<void> apply_change(const FileChange& change, const std::string& tag,

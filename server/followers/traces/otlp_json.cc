@@ -1,14 +1,11 @@
 #include "server/followers/traces/otlp_json.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <array>
-#include <climits>
 
 #include <boost/json/array.hpp>
 #include <boost/json/serialize.hpp>
 
+#include "server/platform/host_name.h"
 #include "store/sha256.h"
 
 namespace signalbox {
@@ -60,10 +57,9 @@ json::array otlp_attributes(const SpanAttributes& attributes) {
 }  // namespace
 
 TraceResource trace_resource(std::string service_name, const std::string& data_directory) {
-  std::array<char, HOST_NAME_MAX + 1> host{};
   TraceResource resource;
   resource.service_name = std::move(service_name);
-  if (::gethostname(host.data(), host.size() - 1) == 0) resource.host_name = host.data();
+  resource.host_name = host_name();
   const Digest digest = sha256(resource.host_name + "\n" + data_directory);
   Uuid id;  // RFC 9562, version 8: custom, here from a hash
   std::copy_n(digest.bytes.begin(), id.bytes.size(), id.bytes.begin());
