@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "server/limits.h"
+#include "server/platform/host_name.h"
 #include "server/retention/expired_run_files.h"
 #include "server/rpc/artifact_work.h"
 #include "server/server.h"
@@ -43,6 +44,14 @@ void log_file_retention(const FileRetentionReport& report, spdlog::logger& logge
       "file retention: removed {} bytes of {} runs, {} artifacts among them, and {} refs; kept {}",
       report.bytes_removed, report.runs_removed, report.artifacts_removed, report.refs_removed,
       report.kept_total);
+}
+
+// Returns who claims removals: the servers of a cell have one log, and a copied data directory has
+// another id than its original.
+std::string owner_of_artifacts(const CellPlace* cell, const MachineId& machine,
+                               const std::filesystem::path& data) {
+  const std::string id = cell != nullptr ? "cell:" + cell->settings.name : machine.id;
+  return id + " " + data.string() + " on " + host_name();
 }
 
 }  // namespace
@@ -117,7 +126,8 @@ std::unique_ptr<FileRetention> Server::file_retention() {
                 log_, projector_, run_roots_.run_files(), [this] { return run_roots_.written(); },
                 artifacts_, config_.data, stopped, run_root_rule_,
                 run_root_lane(lanes_.run_root_removals, limits::run_root_read_ms_max),
-                run_root_lane(lanes_.run_root_removals, limits::run_root_removal_ms_max)});
+                run_root_lane(lanes_.run_root_removals, limits::run_root_removal_ms_max),
+                owner_of_artifacts(cell_, *machine_, config_.data)});
           },
           [this](const FileRetentionReport& report) { log_file_retention(report, logger_); }},
       *config_.file_retention);

@@ -119,6 +119,11 @@ class ArtifactStore {
   // Returns where the blob is, whether it exists or not: a path, or an `s3://` URL.
   [[nodiscard]] virtual std::string location_of(const Digest& sha256) const = 0;
 
+  // Notes in the store that what the log of `owner` doesn't name may be removed from it: the id of
+  // a service, a blank, and what people know it by. `denied` if the store has another one's note,
+  // with what to do; so a copy of a data directory, or a second service with the same settings,
+  // removes nothing of the first one's. Called before each round of removals.
+  virtual Stored<void> claim_removals(const std::string& owner);
   // Calls `visit` for each blob whose digest begins with the byte `first`, until it returns false.
   virtual Stored<void> list(std::uint8_t first,
                             const std::function<bool(const KeptBlob&)>& visit) const = 0;

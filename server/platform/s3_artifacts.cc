@@ -8,6 +8,7 @@
 #include "server/limits.h"
 #include "server/platform/atomic_file.h"
 #include "server/platform/clock.h"
+#include "server/text/printable_text.h"
 #include "store/durable_file.h"
 #include "store/sha256.h"
 
@@ -18,6 +19,8 @@ constexpr std::size_t keys_per_page = 1000;
 // Pages of one of the 256 parts of the store: a quarter of a thousand million blobs in all. A store
 // that never comes to an end stops here.
 constexpr std::size_t pages_max = 1000;
+constexpr const char* owner_name = "owner";
+constexpr std::size_t owner_bytes_max = 4096;
 // A blob as old as this is stored anew instead of being taken for stored.
 constexpr std::int64_t renewed_after_ns = unnamed_artifact_ms_min / 2 * ns_per_ms;
 
@@ -30,6 +33,8 @@ tl::unexpected<StoreError> damaged_blob(const std::string& location) {
   return store_failure(StoreError::Kind::damaged,
                        "the content of " + location + " is not what was stored", location);
 }
+
+std::string_view id_of_owner(std::string_view owner) { return owner.substr(0, owner.find(' ')); }
 
 }  // namespace
 
@@ -200,6 +205,36 @@ Stored<bool> S3Artifacts::check(const Digest& sha256, std::uint64_t bytes) {
 Stored<std::optional<UploadUrl>> S3Artifacts::upload_url(const Digest& sha256, std::uint64_t bytes,
                                                          std::int64_t wall_ns) {
   return client_.upload_url(key_of(sha256), sha256, bytes, wall_ns);
+}
+
+Stored<std::string> S3Artifacts::noted_owner() const {
+  std::string noted;
+  const auto read =
+      client_.get(client_.settings().prefix + owner_name, [&noted](std::string_view part) {
+        noted += part;
+        return noted.size() <= owner_bytes_max;
+      });
+  if (!read && read.error().kind != StoreError::Kind::not_found)
+    return tl::unexpected(read.error());
+  return read ? noted : std::string();
+}
+
+Stored<void> S3Artifacts::claim_removals(const std::string& owner) {
+  const std::string key = client_.settings().prefix + owner_name;
+  std::string noted = TRY(noted_owner());
+  if (noted.empty()) {
+    TRY(client_.put(key, sha256(owner), owner, /*only_if_absent=*/true));
+    noted = TRY(noted_owner());  // another service may have been faster
+  }
+  if (id_of_owner(noted) == id_of_owner(owner)) return {};
+  const std::string location = client_.url_of(key);
+  return store_failure(
+      StoreError::Kind::denied,
+      "what stays in the store is decided by another service, as " + location + " says (" +
+          printable(noted) +
+          "), so nothing is removed from it: give each service a prefix of its own; if that one is "
+          "gone, or was this one before it was moved or restored, remove this object",
+      location);
 }
 
 Stored<void> S3Artifacts::list(std::uint8_t first,

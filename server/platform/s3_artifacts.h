@@ -1,6 +1,8 @@
 // Artifacts in a bucket of an S3-compatible store: <prefix>sha256/<first two digits>/<other
 // sixty-two digits>, the names that DirectoryArtifacts has.
 //
+// <prefix>owner has the note of claim_removals().
+//
 // A blob is created only if it is absent. One that is there is read and compared, and is replaced
 // if it was damaged, or so old that the retention of files could take it for one that nobody names.
 // So is one that somebody else has put there by an upload_url(), when it is confirmed: by the size
@@ -44,6 +46,7 @@ class S3Artifacts final : public ArtifactStore {
                                              std::uint64_t bytes) const override;
   [[nodiscard]] Stored<std::optional<std::uint64_t>> size_of(const Digest& sha256) const override;
   [[nodiscard]] std::string location_of(const Digest& sha256) const override;
+  Stored<void> claim_removals(const std::string& owner) override;
   Stored<void> list(std::uint8_t first,
                     const std::function<bool(const KeptBlob&)>& visit) const override;
   Stored<std::uint64_t> remove_older(const Digest& sha256, std::int64_t before_ns) override;
@@ -75,6 +78,8 @@ class S3Artifacts final : public ArtifactStore {
       const std::string& location, std::uint64_t bytes,
       const std::function<Stored<void>(const S3Client::Sink& sink)>& read) const;
   [[nodiscard]] std::string key_of(const Digest& sha256) const;
+  // Returns the note of claim_removals(); empty if there is none.
+  [[nodiscard]] Stored<std::string> noted_owner() const;
   [[nodiscard]] Stored<std::optional<S3Object>> find(const Digest& sha256) const;
   // Returns whether the blob there has its digest.
   [[nodiscard]] Stored<bool> is_intact(const Digest& sha256) const;

@@ -102,6 +102,10 @@ std::string ServiceArtifacts::location_of(const Digest& sha256) const {
   return is_elsewhere ? objects_->location_of(sha256) : directory_.location_of(sha256);
 }
 
+Stored<void> ServiceArtifacts::claim_removals(const std::string& owner) {
+  return objects_ ? objects_->claim_removals(owner) : Stored<void>();
+}
+
 Stored<void> ServiceArtifacts::list(std::uint8_t first,
                                     const std::function<bool(const KeptBlob&)>& visit) const {
   bool goes_on = true;

@@ -33,6 +33,7 @@ class ServiceArtifacts final : public ArtifactStore {
                                              std::uint64_t bytes) const override;
   [[nodiscard]] Stored<std::optional<std::uint64_t>> size_of(const Digest& sha256) const override;
   [[nodiscard]] std::string location_of(const Digest& sha256) const override;
+  Stored<void> claim_removals(const std::string& owner) override;
   Stored<void> list(std::uint8_t first,
                     const std::function<bool(const KeptBlob&)>& visit) const override;
   Stored<std::uint64_t> remove_older(const Digest& sha256, std::int64_t before_ns) override;

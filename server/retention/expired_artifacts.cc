@@ -112,6 +112,7 @@ Stored<void> ExpiredRunFiles::protect_artifacts() {
 Stored<bool> ExpiredRunFiles::remove_artifacts() {
   if (artifacts_until_ms_ == 0) {
     artifacts_until_ms_ = CallBounds::now_ms() + parts_.artifacts_ms_max;
+    if (!round_.is_dry) TRY(parts_.artifacts.claim_removals(parts_.owner));
   }
   TRY(list_old_artifacts());
   TRY(protect_artifacts());

@@ -51,6 +51,7 @@ class ExpiredRunFiles final : public RunFileCleaner {
     // that is late may go on, so it owns what it uses.
     RunRootApplier::InLane look_in_root;
     RunRootApplier::InLane remove_in_root;
+    std::string owner;  // as of ArtifactStore::claim_removals()
     std::int64_t artifacts_ms_max = limits::file_retention_artifacts_ms_max;
   };
   explicit ExpiredRunFiles(Parts parts);

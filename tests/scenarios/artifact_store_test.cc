@@ -129,6 +129,51 @@ TEST_F(ArtifactStoreScenario, TheRetentionOfFilesRemovesFromTheStore) {  // A15
   EXPECT_EQ(text(artifact_error(run_id, "a.txt").at("data").as_object(), "code"), "FILES_REMOVED");
 }
 
+// A copy of the data directory doesn't have what came later in its log, and would take it for what
+// nobody names.
+TEST_F(ArtifactStoreScenario, ACopyOfTheServiceRemovesNothingOfTheOriginal) {  // A15, G11
+  const fs::path original = scratch_.path() / "original";
+  const auto start_with = [this](const fs::path& from) {
+    fs::rename(from, server_.data());
+    server_.start();
+  };
+  const auto all_are_old = [this] {
+    endpoint_.set_time_of_all(SystemClock().wall_ns() - 2 * unnamed_artifact_ms_min * ns_per_ms);
+  };
+  server_.stop();
+  write_settings("files_older_than = \"3650d\"\nfiles_failed_runs = \"3650d\"\n");
+  std::ofstream(server_.data() / "signalbox.toml", std::ios::app) << artifact_settings();
+  server_.start();
+  round();
+  const std::string owner = endpoint_.content_at("team/owner");
+  EXPECT_NE(owner.find(server_.data().string()), std::string::npos) << owner;
+  server_.stop();
+  const fs::path copy = scratch_.path() / "copy";
+  fs::copy(server_.data(), copy, fs::copy_options::recursive);
+  server_.start();
+  (void)finished_run();
+  server_.stop();
+  fs::rename(server_.data(), original);
+
+  start_with(copy);
+  all_are_old();
+  round();
+  EXPECT_TRUE(endpoint_.objects().contains(key_of("hello")));
+  const std::string refused = text(status().at("last").as_object(), "error");
+  EXPECT_NE(refused.find("/team/owner says (" + owner + ")"), std::string::npos) << refused;
+  // Its operator follows the refusal, though the original isn't gone.
+  endpoint_.remove("team/owner");
+  round();
+  EXPECT_FALSE(endpoint_.objects().contains(key_of("hello")));
+  server_.stop();
+  fs::rename(server_.data(), copy);
+
+  start_with(original);
+  round();
+  EXPECT_NE(text(status().at("last").as_object(), "error").find("another service"),
+            std::string::npos);
+}
+
 TEST_F(ArtifactStoreScenario, AServiceThatChangesToAStoreKeepsWhatItHas) {  // S13
   server_.stop();
   const std::string with_store = content_of(server_.data() / "signalbox.toml");

@@ -22,7 +22,14 @@ class ListedArtifacts final : public ArtifactStore {
   std::uint64_t blobs_of_part = 1;
   mutable std::vector<std::uint8_t> parts;  // that were listed
   std::uint64_t removed = 0;
+  std::string owner;  // who has claimed removals
+  bool is_of_another = false;
 
+  Stored<void> claim_removals(const std::string& claimed) override {
+    if (is_of_another) return store_failure(StoreError::Kind::denied, "another service");
+    owner = claimed;
+    return {};
+  }
   Stored<void> put_content(const Digest&, std::string_view) override { return {}; }
   Stored<bool> confirm(const Digest&, std::uint64_t) override { return true; }
   [[nodiscard]] Stored<std::string> get(const Digest&) const override { return std::string(); }
@@ -58,23 +65,34 @@ class ListedArtifacts final : public ArtifactStore {
 
 class ExpiredArtifactsTest : public ::testing::Test, protected RpcSite {
  protected:
-  // Returns the report of a round that has so much time for artifacts.
-  FileRetentionReport round(std::int64_t artifacts_ms_max, bool is_dry = false) {
+  // Begins a round that has so much time for artifacts.
+  void begin(std::int64_t artifacts_ms_max, bool is_dry) {
     if (!files || artifacts_ms_max != given_ms) {
       given_ms = artifacts_ms_max;
       files = std::make_unique<ExpiredRunFiles>(ExpiredRunFiles::Parts{
           log, projector, run_files, [this] { return log.tail(); }, store, scratch.path(), stopped,
-          nullptr, in_place, in_place, artifacts_ms_max});
+          nullptr, in_place, in_place, "1234 /data on host", artifacts_ms_max});
     }
     FileRound asked;
     asked.is_dry = is_dry;
     asked.now_ns = clock.wall_ns();
     EXPECT_TRUE(files->begin(asked));
+  }
+  // Returns the report of such a round.
+  FileRetentionReport round(std::int64_t artifacts_ms_max, bool is_dry = false) {
+    begin(artifacts_ms_max, is_dry);
     for (;;) {
       const auto more = files->remove_artifacts();
       EXPECT_TRUE(more.has_value());
       if (!more || !*more) return files->end();
     }
+  }
+
+  // Returns why a round that may remove ended.
+  std::string refused_round() {
+    begin(limits::file_retention_artifacts_ms_max, /*is_dry=*/false);
+    const auto more = files->remove_artifacts();
+    return more ? std::string() : more.error().message;
   }
 
   static Stored<void> in_place(const std::string&, const std::function<Stored<void>()>& work) {
@@ -94,10 +112,19 @@ TEST_F(ExpiredArtifactsTest, ARoundRemovesWhatNoRunHasFromAllParts) {  // A15
   EXPECT_EQ(plan.artifacts_removed, 256U);
   EXPECT_EQ(plan.bytes_removed, 256 * ListedArtifacts::blob_bytes);
   EXPECT_EQ(store.removed, 0U);
+  EXPECT_EQ(store.owner, "") << "it removes nothing";
   const FileRetentionReport report = round(limits::file_retention_artifacts_ms_max);
+  EXPECT_EQ(store.owner, "1234 /data on host");
   EXPECT_EQ(report.artifacts_removed, 256U);
   EXPECT_EQ(store.removed, 256U);
   EXPECT_FALSE(report.is_partial);
+}
+
+TEST_F(ExpiredArtifactsTest, NothingIsRemovedFromAStoreOfAnotherService) {  // A15, G11
+  store.is_of_another = true;
+  EXPECT_EQ(refused_round(), "another service");
+  EXPECT_EQ(store.removed, 0U);
+  EXPECT_TRUE(store.parts.empty());
 }
 
 TEST_F(ExpiredArtifactsTest, AStoreThatListsWithoutEndEndsTheRoundAndTheNextGoesOn) {  // A15

@@ -137,6 +137,27 @@ TEST_F(S3ArtifactsTest, AStoreThatIsAwayIsNotTakenForADamagedPart) {  // N4
 }
 
 // Each part's listing would have all objects.
+TEST_F(S3ArtifactsTest, WhoClaimedRemovalsFirstKeepsThem) {  // A15, G11
+  ASSERT_TRUE(store_.claim_removals("one /data on a"));
+  ASSERT_TRUE(store_.claim_removals("one /elsewhere on a")) << "its directory was moved";
+  const auto refused = store_.claim_removals("other /data on b");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().kind, StoreError::Kind::denied);
+  EXPECT_NE(refused.error().message.find("s3://" + std::string(test::S3Endpoint::bucket) +
+                                         "/owner says (one /data on a)"),
+            std::string::npos)
+      << refused.error().message;
+  endpoint_.remove("owner");
+  EXPECT_TRUE(store_.claim_removals("other /data on b")) << "as the refusal says";
+  EXPECT_FALSE(store_.claim_removals("one /data on a"));
+}
+
+TEST_F(S3ArtifactsTest, AnAnswerThatIsLostLeavesTheClaim) {  // A15
+  endpoint_.fail_next({.method = "PUT", .take_effect = true, .cut = true});
+  EXPECT_FALSE(store_.claim_removals("one /data on a"));
+  EXPECT_TRUE(S3Artifacts(settings(), directory_.path()).claim_removals("one /data on a"));
+}
+
 TEST_F(S3ArtifactsTest, AStoreThatListsSomethingElseIsNotReadToItsEnd) {  // A15
   endpoint_.put_at_most_per_page(1);
   ASSERT_TRUE(store_.put("n", "text/plain", "hello\n").has_value());
