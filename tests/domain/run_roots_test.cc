@@ -16,7 +16,7 @@ Event started_at(const std::string& run_root) {
   return event;
 }
 
-const std::vector<Event> failure{
+const std::vector<Event> events_of_failure{
     claimed("a"),
     StationEvent{StationFailed{"a", 1, {Outcome::failed, ErrorClass::config, "X", "it broke"}, {}}},
     RunEvent{RunFailed{"a", ErrorClass::config, "X", "it broke"}}};
@@ -138,7 +138,7 @@ TEST_F(RunRootsTest, ALogWithTwoOpenRunsOfOneRootIsReplayed) {  // S14
 
 TEST_F(RunRootsTest, ARetryNeedsItsRootAsWell) {  // S11, S14
   std::vector<Event> past{started_at("/srv/a")};
-  past.insert(past.end(), failure.begin(), failure.end());
+  past.insert(past.end(), events_of_failure.begin(), events_of_failure.end());
   given(past);
   std::vector<Record> log;
   for (const Event& event : past) {
