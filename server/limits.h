@@ -15,6 +15,8 @@ inline constexpr std::size_t line_bytes_max = 1024 * 1024;
 inline constexpr std::size_t commands_in_flight_max = 1024;
 // Unanswered queries: fewer than commands, because a query may take long and its answer be large.
 inline constexpr std::size_t queries_in_flight_max = 8;
+// Queries of one caller that are with the read models' thread; the caller's others wait.
+inline constexpr std::size_t read_model_queries_of_caller_max = 4;
 // The weight of a query against commands_in_flight_max.
 inline constexpr std::size_t query_weight = commands_in_flight_max / queries_in_flight_max;
 // Unsent output. Reading pauses at this size and resumes when the peer has read it.

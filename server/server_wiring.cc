@@ -15,6 +15,7 @@
 #include "server/rpc/command_call.h"
 #include "server/rpc/due_leases.h"
 #include "server/rpc/methods/families.h"
+#include "server/rpc/query_turns.h"
 #include "server/rpc/results.h"
 #include "server/server.h"
 
@@ -155,6 +156,7 @@ Server::Server(Config& config, Recovered& recovered, RunIndex& index, spdlog::lo
                        [this](const Config& changed, const std::optional<TlsIdentity>& tls) {
                          apply_settings(changed, tls);
                        }) {
+  api_.query_turns = std::make_shared<QueryTurns>(post_to_engine());
   api_.renew_lease = [this](const Run& run) { return timer_loop_.renew_lease(run); };
   api_.renew_step_lease = [this](const Run& run, const StepState& step) {
     return timer_loop_.renew_lease(run, step);

@@ -30,6 +30,7 @@ class IdSource;
 class JobOwnership;
 class PastReads;
 class Projector;
+class QueryTurns;
 class Responder;
 class Timers;
 class RunRootRule;
@@ -127,6 +128,8 @@ struct Api {
   std::function<std::optional<Rejection>(Position failed_at)> holds_retry = nullptr;
   // Asks the store of objects that keeps artifacts; nullopt: they are files, read like others.
   std::optional<BlockingPool> artifact_store = std::nullopt;
+  // Gives callers turns at the read models; nullptr: who asks first is answered first.
+  std::shared_ptr<QueryTurns> query_turns = nullptr;
   PastReads* past = nullptr;  // set while the answer to a repeated command is made
   // Answers a question about the past, later. nullptr: this service answers about one moment only.
   std::function<void(PastQuestion question, const Responder& responder)> ask_past = nullptr;

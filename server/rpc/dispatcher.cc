@@ -246,6 +246,7 @@ void Dispatcher::route(std::string_view line, const Requester& requester,
   const Principal* const principal = requester.principal;
   if (principal != nullptr && sees_no_tokens(principal->role)) responder.hide_tokens();
   if (is_query) {
+    if (principal != nullptr) responder.set_caller(principal->actor);
     prepare_roll_back(
         line, requester, peer, responder,
         answers_at_once(method, request->params) ? Patience::service_query : Patience::query);

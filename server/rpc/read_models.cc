@@ -14,17 +14,26 @@ bool refuse_stuck(const Api& api, const Responder& responder, Position position)
   return true;
 }
 
-void query_read_models(Api& api, const Responder& responder, Position position,
-                       std::function<std::function<void()>(const RunIndex& index)> query) {
+void take_turn(const Api& api, const Responder& responder, QueryTurns::Begin begin) {
+  if (api.query_turns == nullptr || responder.caller().empty()) return begin(nullptr);
+  api.query_turns->run(responder, std::move(begin));
+}
+
+namespace {
+
+using ReadModelQuery = std::function<std::function<void()>(const RunIndex& index)>;
+
+void query_in_turn(Api& api, const Responder& responder, Position position, ReadModelQuery query,
+                   const QueryTurn& turn) {
   if (refuse_stuck(api, responder, position)) return;
   api.projector.query(
       position,
-      [&api, responder, position, query](const RunIndex& index) {
+      [&api, responder, position, query, turn](const RunIndex& index) {
         const bool is_short = index.applied() < position;
         if (is_short && !responder.asks()) {  // a command decides on all that the world has
-          return api.post([&api, responder, position, query] {
-            query_read_models(api, responder, std::min(position, api.engine.world().position),
-                              query);
+          return api.post([&api, responder, position, query, turn] {
+            query_in_turn(api, responder, std::min(position, api.engine.world().position), query,
+                          turn);
           });
         }
         api.post([responder, is_short, answer = query(index)] {
@@ -37,6 +46,33 @@ void query_read_models(Api& api, const Responder& responder, Position position,
       });
 }
 
+void answer_moment_in_turn(Api& api, const Responder& responder,
+                           const std::function<RowsView()>& capture, const QueryTurn& turn) {
+  const Position moment = api.engine.world().position;
+  query_in_turn(
+      api, responder, moment,
+      [&api, responder, moment, capture, turn,
+       view = capture()](const RunIndex& index) -> std::function<void()> {
+        if (index.applied() != moment) {
+          return [&api, responder, capture, turn] {
+            answer_moment_in_turn(api, responder, capture, turn);
+          };
+        }
+        return responder.prepare(view(index), moment);
+      },
+      turn);
+}
+
+}  // namespace
+
+void query_read_models(Api& api, const Responder& responder, Position position,
+                       ReadModelQuery query) {
+  take_turn(api, responder,
+            [&api, responder, position, query = std::move(query)](const QueryTurn& turn) {
+              query_in_turn(api, responder, position, query, turn);
+            });
+}
+
 void answer_from_read_models(Api& api, const Responder& responder, RowsView view) {
   query_read_models(api, responder, api.engine.world().position,
                     [responder, view = std::move(view)](const RunIndex& index) {
@@ -46,18 +82,9 @@ void answer_from_read_models(Api& api, const Responder& responder, RowsView view
 }
 
 void answer_from_moment(Api& api, const Responder& responder, std::function<RowsView()> capture) {
-  const Position moment = api.engine.world().position;
-  RowsView view = capture();
-  query_read_models(api, responder, moment,
-                    [&api, responder, moment, capture = std::move(capture),
-                     view = std::move(view)](const RunIndex& index) -> std::function<void()> {
-                      if (index.applied() != moment) {
-                        return [&api, responder, capture] {
-                          answer_from_moment(api, responder, capture);
-                        };
-                      }
-                      return responder.prepare(view(index), moment);
-                    });
+  take_turn(api, responder, [&api, responder, capture = std::move(capture)](const QueryTurn& turn) {
+    answer_moment_in_turn(api, responder, capture, turn);
+  });
 }
 
 Rejection read_models_rebuilding(const std::string& why) {

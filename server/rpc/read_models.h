@@ -6,6 +6,7 @@
 #include "projections/run_index.h"
 #include "server/followers/projector.h"
 #include "server/rpc/api.h"
+#include "server/rpc/query_turns.h"
 #include "server/rpc/responder.h"
 
 namespace signalbox {
@@ -13,9 +14,13 @@ namespace signalbox {
 // Calls `query` on the projector's thread once the read models have reached `position`, and then
 // the function that it returned on the engine's thread. If they can't reach it, `responder` rejects
 // with STORAGE_FULL instead, because the disk doesn't take their rows, or with
-// READ_MODELS_REBUILDING.
+// READ_MODELS_REBUILDING. A query waits for its caller's turn first (query_turns.h).
 void query_read_models(Api& api, const Responder& responder, Position position,
                        std::function<std::function<void()>(const RunIndex& index)> query);
+
+// Calls `begin` in a turn of the query's caller, which lasts as long as copies of it: what asks the
+// projector keeps one until it is answered. Nobody waits where there are no turns.
+void take_turn(const Api& api, const Responder& responder, QueryTurns::Begin begin);
 
 // Makes an answer of rows. Called on the projector's thread.
 using RowsView = std::function<Decided<boost::json::object>(const RunIndex&)>;

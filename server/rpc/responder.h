@@ -55,6 +55,10 @@ class Responder {
   // Has such a query asked again.
   void ask_again() const { (*ask_again_)(); }
 
+  // For queries: says who asks, for turns (QueryTurns). Others take no turns.
+  void set_caller(std::string caller) { caller_ = std::move(caller); }
+  [[nodiscard]] const std::string& caller() const { return caller_; }
+
   // For viewers: hides every token in the answer (see hide_tokens() below).
   void hide_tokens() { hides_tokens_ = true; }
   [[nodiscard]] bool hides_tokens() const { return hides_tokens_; }
@@ -115,6 +119,7 @@ class Responder {
   std::uint64_t holds_;                   // likewise
   std::optional<std::int64_t> as_of_ns_;  // likewise
   bool hides_tokens_ = false;
+  std::string caller_;       // empty: not known, or no query
   std::string_view method_;  // empty: denials aren't recorded here
   std::string actor_;
   Role role_ = Role::viewer;

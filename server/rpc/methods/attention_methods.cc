@@ -29,17 +29,17 @@ BOOST_DESCRIBE_STRUCT(ListAttention, (), (kinds, limit, cursor))
 
 // That the read models can't be asked is one of the conditions: the rest is shown all the same.
 void answer_attention(Api& api, const Responder& responder, const AttentionQuestion& question,
-                      const ServiceSources& sources) {
+                      const ServiceSources& sources, const QueryTurn& turn) {
   const Position position = api.engine.world().position;
   if (refuse_stuck(api, responder, position)) return;
   const auto moment =
       std::make_shared<const AttentionMoment>(attention_moment(api, sources, question));
   api.projector.query(
       position,
-      [&api, responder, question, &sources, moment, position](const RunIndex& index) {
+      [&api, responder, question, &sources, moment, position, turn](const RunIndex& index) {
         if (index.applied() != position) {  // the rows were computed anew meanwhile
-          return api.post([&api, responder, question, &sources] {
-            answer_attention(api, responder, question, sources);
+          return api.post([&api, responder, question, &sources, turn] {
+            answer_attention(api, responder, question, sources, turn);
           });
         }
         api.post(responder.prepare(attention_page(api, &index, *moment, question), position));
@@ -63,7 +63,10 @@ void list_attention(Api& api, Call& call, const ServiceSources& sources) {
     if (!cursor) return call.responder.reject(cursor.error());
     question.cursor = std::move(*cursor);
   }
-  answer_attention(api, call.responder, question, sources);
+  take_turn(api, call.responder,
+            [&api, responder = call.responder, question, &sources](const QueryTurn& turn) {
+              answer_attention(api, responder, question, sources, turn);
+            });
 }
 
 }  // namespace

@@ -20,6 +20,7 @@
 #include "server/rpc/methods/families.h"
 #include "server/rpc/methods/query_params.h"
 #include "server/rpc/page_limit.h"
+#include "server/rpc/read_models.h"
 #include "store/codec.h"
 #include "store/event_log.h"
 
@@ -101,14 +102,16 @@ void read(Api& api, Call& call) {
   const auto answer = [&api, responder = call.responder, caller](const EventPage& found) {
     api.post([&api, responder, caller, found] { answer_page(api, responder, caller, found); });
   };
-  api.projector.query(
-      0,
-      [answer, page](const RunIndex& index) {
-        EventPage found = page;
-        found.places = places_of_run(index, *page.filter.run_id);
-        answer(found);
-      },
-      [answer, page](const StoreError&) { answer(page); });
+  take_turn(api, call.responder, [&api, answer, page](const QueryTurn& turn) {
+    api.projector.query(
+        0,
+        [answer, page, turn](const RunIndex& index) {
+          EventPage found = page;
+          found.places = places_of_run(index, *page.filter.run_id);
+          answer(found);
+        },
+        [answer, page](const StoreError&) { answer(page); });
+  });
 }
 
 // Whoever closes a TCP connection to which nothing is sent keeps its place until the kernel

@@ -298,16 +298,16 @@ void answer_with_period(Api& api, const Responder& responder, const std::string&
 // What waits is shown with its rows, of the same position as the rest; without them while the read
 // models can't be asked.
 void answer_report(Api& api, const Responder& responder, const ReportQuestion& question,
-                   const ReportContext& parts) {
+                   const ReportContext& parts, const QueryTurn& turn) {
   const auto moment =
       std::make_shared<const ReportMoment>(report_moment(api, parts->service, question));
   if (refuse_stuck(api, responder, moment->position)) return;
   api.projector.query(
       moment->position,
-      [&api, responder, question, parts, moment](const RunIndex& index) {
+      [&api, responder, question, parts, moment, turn](const RunIndex& index) {
         if (index.applied() != moment->position) {  // the rows were computed anew meanwhile
-          return api.post([&api, responder, question, parts] {
-            answer_report(api, responder, question, parts);
+          return api.post([&api, responder, question, parts, turn] {
+            answer_report(api, responder, question, parts, turn);
           });
         }
         api.post([&api, responder, question, parts, moment,
@@ -337,7 +337,11 @@ void get_report(Api& api, Call& call, const ReportContext& parts) {
     const auto ok = require_between("spans", *params->spans, 1, report_spans_max);
     if (!ok) return call.responder.reject(ok.error());
   }
-  answer_report(api, call.responder, {call.origin.actor, *since, params->spans.value_or(0)}, parts);
+  const ReportQuestion question{call.origin.actor, *since, params->spans.value_or(0)};
+  take_turn(api, call.responder,
+            [&api, responder = call.responder, question, parts](const QueryTurn& turn) {
+              answer_report(api, responder, question, parts, turn);
+            });
 }
 
 }  // namespace

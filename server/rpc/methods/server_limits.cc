@@ -280,6 +280,7 @@ void answer_limits(Api& api, Call& call) {
   result["json_depth_max"] = json_depth_max;
   result["commands_in_flight_max"] = commands_in_flight_max;
   result["queries_in_flight_max"] = queries_in_flight_max;
+  result["read_model_queries_of_caller_max"] = read_model_queries_of_caller_max;
   result["outgoing_bytes_max"] = outgoing_bytes_max;
   result["small_answer_bytes_max"] = small_answer_bytes_max;
   result["line_ms_max"] = line_ms_max;
