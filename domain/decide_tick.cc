@@ -140,6 +140,29 @@ bool in_progress(const BeginTick& command, const Tick* tick) {
   return command.marker.kind == FoundMarker::Kind::foreign;
 }
 
+// LIMIT_EXCEEDED unless there is a place for a tick of one more loop: until somebody ends or
+// recovers it, a tick takes it, whatever becomes of its sender.
+Decided<void> require_place(const World& world, const Sender& by) {
+  if (world.ticks.size() >= limits::loops_max) {
+    return reject(ErrorCode::LIMIT_EXCEEDED, "too many loops have a tick in progress",
+                  {{"loops_max", static_cast<std::int64_t>(limits::loops_max)}},
+                  {"signalbox tick list"});
+  }
+  const bool is_job = by.job_token != 0;
+  const std::size_t own_max = is_job ? limits::loops_of_job_max : limits::loops_of_sender_max;
+  if (world.ticks.size() < own_max) return {};
+  const auto own = std::ranges::count_if(world.ticks, [&](const auto& entry) {
+    const auto holder = world.holders.find(entry.second.token);
+    return holder != world.holders.end() && holder->second == by.actor;
+  });
+  if (static_cast<std::size_t>(own) < own_max) return {};
+  return reject(
+      ErrorCode::LIMIT_EXCEEDED,
+      "too many loops have a tick in progress that you have begun; end them first",
+      {{is_job ? "loops_of_job_max" : "loops_of_sender_max", static_cast<std::int64_t>(own_max)}},
+      {"signalbox tick list"});
+}
+
 tl::unexpected<Rejection> refuse_in_progress(const BeginTick& command, const Tick* tick) {
   const std::string loop = tick == nullptr ? command.loop : tick->loop;
   std::vector<Detail> details = {{"loop", loop}};
@@ -204,7 +227,11 @@ Decided<NewEvents> decide(const World& world, const BeginTick& command, const No
   }
   const Tick* in_the_way = tick_in_the_way(world, command);
   const auto found = incomplete(world, command, in_the_way);
-  if (found && !command.own_loop) return refuse_incomplete(command, *found, now);
+  if (found && !command.own_loop) {
+    // A halt takes a place as well, which is what is recovered.
+    if (in_the_way == nullptr) TRY(require_place(world, now.by));
+    return refuse_incomplete(command, *found, now);
+  }
   if (!found && in_progress(command, in_the_way)) return refuse_in_progress(command, in_the_way);
   TRY(require_lock(world, command.lock_token, now.by));
   const Stream stream = Stream::tick(command.loop);
@@ -217,11 +244,8 @@ Decided<NewEvents> decide(const World& world, const BeginTick& command, const No
          {},
          tick->token,
          TickEvent{TickRecovered{command.loop, tick->token, found->sentence, tick->run_root}}});
-  } else if (world.ticks.size() >= limits::loops_max && !command.own_loop) {
-    // The service's own loops are few, and nobody may keep them from their ticks.
-    return reject(ErrorCode::LIMIT_EXCEEDED, "too many loops have a tick in progress",
-                  {{"loops_max", static_cast<std::int64_t>(limits::loops_max)}},
-                  {"signalbox tick list"});
+  } else if (!command.own_loop) {  // those are few, and nobody may keep them from their ticks
+    TRY(require_place(world, now.by));
   }
   events.push_back({stream,
                     {},
@@ -331,8 +355,7 @@ Decided<NewEvents> decide(const World& world, const NoteTickIncomplete& command,
   const Tick* tick = found->tick;
   // One event for each halt: a repeated begin is refused again without another event.
   if (tick != nullptr && tick->status == TickStatus::halted) return NewEvents{};
-  // The halt of a loop that never had a tick, by a marker, takes a place, too.
-  if (tick == nullptr && world.ticks.size() >= limits::loops_max) return NewEvents{};
+  if (tick == nullptr && !require_place(world, now.by)) return NewEvents{};
   TickIncompleteDetected detected;
   detected.loop = tick == nullptr ? begin.loop : tick->loop;
   detected.marker_path = begin.marker.path;

@@ -53,24 +53,54 @@ TEST_F(TickLimits, OfTheLoopsAreNotThoseOfTheServicesOwn) {  // G7
   }
   begin.loop = "watchdog";
   begin.own_loop = true;
-  when(begin);
-  then_names({"TickStarted"});
+  EXPECT_EQ(refusal_of(begin), std::nullopt);
 }
 
+// What has no place in the log couldn't be recovered either.
 TEST_F(TickLimits, OfTheLoopsAlsoHoldForThoseThatAMarkerHalts) {  // G7
   begin.run_root = "/r";
-  begin.marker = {FoundMarker::Kind::unreadable, "/r/logs/tick-in-progress.json", "", -1, "", 0};
+  begin.marker.kind = FoundMarker::Kind::unreadable;
+  const auto halts = [this] {
+    const auto noted = decide(world, NoteTickIncomplete{begin}, now);
+    return noted.has_value() && !noted->empty();
+  };
   EXPECT_EQ(refusal_of(begin), ErrorCode::PREVIOUS_TICK_INCOMPLETE);
-  while (world.ticks.size() < limits::loops_max - 1) {
+  EXPECT_TRUE(halts());
+  while (world.ticks.size() < limits::loops_max) {
     world.ticks["loop " + std::to_string(world.ticks.size())];
   }
-  when(NoteTickIncomplete{begin});
-  then_names({"TickIncompleteDetected"});
-  begin.loop = "another";
-  begin.run_root = "/other";
-  when(NoteTickIncomplete{begin});
-  then_nothing();
-  EXPECT_EQ(refusal_of(begin), ErrorCode::PREVIOUS_TICK_INCOMPLETE) << "it is refused all the same";
+  EXPECT_EQ(refusal_of(begin), ErrorCode::LIMIT_EXCEEDED);
+  EXPECT_FALSE(halts());
+}
+
+// They stay until somebody ends or recovers each, so that one sender could stop all others.
+TEST_F(TickLimits, OfTheLoopsOfOneSender) {  // G7
+  const auto begin_as = [this](const std::string& sender, Token job_token) {
+    Now moment = now;
+    moment.by = {sender, /*acts_for_all=*/false, job_token, {}};
+    const auto decided = decide(world, begin, moment);
+    return decided ? std::nullopt : std::optional(decided.error().code);
+  };
+  const auto add_ticks = [this](const std::string& sender, std::size_t until) {
+    while (world.ticks.size() < until) {
+      const Token token = world.ticks.size() + 1;
+      world.ticks["loop " + std::to_string(token)].token = token;
+      world.holders[token] = sender;
+    }
+  };
+  add_ticks("job:1/a/1", limits::loops_of_job_max - 1);
+  EXPECT_EQ(begin_as("job:1/a/1", 7), std::nullopt);
+  add_ticks("job:1/a/1", limits::loops_of_job_max);
+  EXPECT_EQ(begin_as("job:1/a/1", 7), ErrorCode::LIMIT_EXCEEDED);
+  EXPECT_EQ(begin_as("job:1/a/2", 8), std::nullopt);
+  EXPECT_EQ(begin_as("uid:1", 0), std::nullopt);
+  world.ticks.clear();
+  world.holders.clear();
+  add_ticks("uid:1", limits::loops_of_sender_max - 1);
+  EXPECT_EQ(begin_as("uid:1", 0), std::nullopt);
+  add_ticks("uid:1", limits::loops_of_sender_max);
+  EXPECT_EQ(begin_as("uid:1", 0), ErrorCode::LIMIT_EXCEEDED);
+  EXPECT_EQ(begin_as("uid:2", 0), std::nullopt);
 }
 
 }  // namespace

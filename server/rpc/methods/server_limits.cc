@@ -162,6 +162,8 @@ void answer_limits(Api& api, Call& call) {
   SIGNALBOX_LIMIT(marker_bytes_max);
   SIGNALBOX_LIMIT(locks_max);
   SIGNALBOX_LIMIT(loops_max);
+  SIGNALBOX_LIMIT(loops_of_sender_max);
+  SIGNALBOX_LIMIT(loops_of_job_max);
   SIGNALBOX_LIMIT(recovered_items_max);
   SIGNALBOX_LIMIT(evidence_bytes_max);
   SIGNALBOX_LIMIT(claim_wait_ms_max);
