@@ -115,23 +115,28 @@ TEST_F(RpcRunListTest, TotalsAreOfAllStatusesThatTheOtherFiltersMatch) {  // O5
 
 // Its row has the cancellation's reason as its message then, which isn't that of the failure.
 TEST_F(RpcRunListTest, ARunThatIsBeingCanceledShowsNoErrorOfAnAttemptBefore) {  // O5
-  const std::string run =
-      start("g", R"({"name":"build","retry":{"max_retries":3,"backoff":"0s"}})");
-  const auto attempt = [this, &run] {
-    return ask("station.claim", R"({"worker":"w","run_id":")" + run + "\"}")
-        .at("result")
-        .at("claim");
+  const std::string run = start("g", R"({"name":"build","executor":"process","command":["true"],
+      "retry":{"max_retries":3,"backoff":"0s"}})");
+  const RunId id = *parse_uuid(run);
+  const auto dispatch = [this, &id] {
+    DispatchStation command;
+    command.run_id = id;
+    command.span_id = ids.next_span_id();
+    take(command);
   };
-  const json::object failed = {{"run_id", run},
-                               {"station", "build"},
-                               {"token", attempt().at("token")},
-                               {"outcome", "failed"},
-                               {"error_class", "transient"},
-                               {"error_code", "FELL"},
-                               {"error_message", "it fell"}};
-  ASSERT_EQ(code_of(ask("station.complete", json::serialize(failed))), "");
-  take(WakeStation{*parse_uuid(run)});
-  ASSERT_TRUE(attempt().is_object());
+  dispatch();
+  CompleteStation failed;
+  failed.from_executor = true;
+  failed.run_id = id;
+  failed.station = "build";
+  failed.token = engine.world().find_run(id)->attempt->token;
+  failed.outcome = Outcome::failed;
+  failed.error_class = ErrorClass::transient;
+  failed.error_code = "FELL";
+  failed.error_message = "it fell";
+  take(failed);
+  take(WakeStation{id});
+  dispatch();
   const auto shown = [this] { return list("{}").at("runs").at(0).as_object(); };
   EXPECT_EQ(shown().at("error").at("message"), "it fell");
   ask("run.cancel", R"({"run_id":")" + run + R"(","reason":"enough"})");
