@@ -146,6 +146,44 @@ TEST_F(ProjectWarningsTest, AStationBehindTheProposalIsFound) {  // O8
   EXPECT_TRUE(codes().contains("create_pr_not_last"));
 }
 
+TEST_F(ProjectWarningsTest, AnAgentsWorkThatNothingChecksIsFound) {  // O8
+  const auto station = [](const std::string& name, ExecutorKind executor) {
+    StationDefinition made;
+    made.name = name;
+    made.executor = executor;
+    return made;
+  };
+  const auto is_found = [&](const std::vector<StationDefinition>& middle) {
+    const PipelineDefinition usual = card_pipeline("");
+    project.pipeline.stations = {usual.stations.front()};
+    for (const auto& each : middle) project.pipeline.stations.push_back(each);
+    project.pipeline.stations.push_back(usual.stations.back());
+    look();
+    return codes().contains("unchecked");
+  };
+  const auto agent = station("implement", ExecutorKind::coderunner);
+  const auto polish = station("polish", ExecutorKind::coderunner);
+  const auto deep = station("implement", ExecutorKind::deep_work);
+  const auto command = station("test", ExecutorKind::process);
+  const auto person = station("look", ExecutorKind::approval);
+  const auto checks = station("checks", ExecutorKind::checks);
+  EXPECT_TRUE(is_found({agent}));
+  EXPECT_TRUE(is_found({deep}));
+  EXPECT_TRUE(is_found({command, agent})) << "it ran before";
+  EXPECT_TRUE(is_found({agent, command, polish})) << "of what the second agent does";
+  EXPECT_FALSE(is_found({agent, command}));
+  EXPECT_FALSE(is_found({agent, person}));
+  EXPECT_FALSE(is_found({agent, checks}));
+  EXPECT_FALSE(is_found({checks, agent})) << "its merge runs them";
+  EXPECT_FALSE(is_found({agent, station("review", ExecutorKind::worker)}));
+  EXPECT_FALSE(is_found({agent, station("verify", ExecutorKind::coderunner)}));
+  EXPECT_FALSE(is_found({command})) << "nobody knows what that does";
+  EXPECT_FALSE(is_found({}));
+  project.pipeline.stations = {agent};
+  look();
+  EXPECT_FALSE(codes().contains("unchecked")) << "no card of it is merged";
+}
+
 TEST_F(ProjectWarningsTest, AnAgentThatIsNotInstalledIsFound) {  // O8
   set_identity(project.repository);
   const std::string before = std::getenv("PATH");

@@ -272,6 +272,34 @@ void warn_of_order(const Project& project, Warnings& warnings) {
   }
 }
 
+bool is_agents(const StationDefinition& station) {
+  const bool has_agent =
+      station.executor == ExecutorKind::coderunner || station.executor == ExecutorKind::deep_work;
+  return has_agent && station.name != "verify";  // an agent that looks at what others did
+}
+
+// Whatever is executed behind an agent may look at what that did, and so may the person whom an
+// approval asks. The checks of a `checks` station are those of the merge, too (run_of_merge()).
+void warn_of_unchecked_work(const Project& project, Warnings& warnings) {
+  const auto& stations = project.pipeline.stations;
+  if (stations.empty() || builtin_of(stations.back()) != BuiltinStation::create_pr) return;
+  const StationDefinition* unchecked = nullptr;
+  for (const StationDefinition& station : stations) {
+    if (station.executor == ExecutorKind::checks) return;
+    if (is_agents(station)) {
+      unchecked = &station;
+    } else if (station.executor != ExecutorKind::builtin) {
+      unchecked = nullptr;
+    }
+  }
+  if (unchecked == nullptr) return;
+  warnings.push_back({"unchecked",
+                      "nothing checks what the agent of station " + unchecked->name +
+                          " did: it is merged as it is; put a station with executor = \"checks\" "
+                          "behind it, or one that runs a command of your own",
+                      {}});
+}
+
 // Adds the warnings of `look`, which asks git about one kind of them and returns whether it is
 // known. Once the time is over git is silent, which would be taken for an answer.
 template <class Look>
@@ -293,6 +321,7 @@ ProjectWarnings project_warnings(const Project& project, CoderunnerMode mode,
   ProjectWarnings found;
   warn_of_remote(project, found.warnings);  // which git only helps to mend
   warn_of_order(project, found.warnings);
+  warn_of_unchecked_work(project, found.warnings);
   for (const StationDefinition& station : project.pipeline.stations) {
     warn_of_agent(station, mode, found.warnings);
   }
