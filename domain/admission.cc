@@ -104,6 +104,25 @@ bool has_own_retries(const RetryPolicy& policy) {
   return policy.max_retries_named || policy.max_retries != RetryPolicy{}.max_retries;
 }
 
+// Returns the worktree of the card's latest run if all of that run's work is done and is yet to be
+// proposed, or nullptr.
+const CardWorktree* worktree_of_unproposed_work(const World& world, const Card& card) {
+  const bool is_stopped = card.status == CardStatus::backlog ||
+                          card.status == CardStatus::blocked || card.status == CardStatus::failed;
+  if (!is_stopped || !is_only_unproposed(card.code)) return nullptr;
+  const auto worktree = world.worktrees.find(card.run_id);
+  return worktree == world.worktrees.end() ? nullptr : &worktree->second;
+}
+
+bool is_of_project(const World& world, const CardWorktree& worktree) {
+  return world.find_project(worktree.project)->repository == worktree.repository;
+}
+
+bool has_remote(const StationDefinition& station) {
+  const auto builtin = builtin_of(station);
+  return builtin == BuiltinStation::intake || builtin == BuiltinStation::create_pr;
+}
+
 StartRun run_for(const Project& project, const Card& card) {
   StartRun run;
   run.goal = card.brief.empty() ? card.title : card.title + "\n\n" + card.brief;
@@ -169,9 +188,14 @@ bool waits_for_look(const World& world, const RunId& run_id) {
 }
 
 bool goes_on_with_run(const World& world, const Card& card) {
-  const bool is_stopped = card.status == CardStatus::backlog ||
-                          card.status == CardStatus::blocked || card.status == CardStatus::failed;
-  return is_stopped && is_only_unproposed(card.code) && world.worktrees.contains(card.run_id);
+  const CardWorktree* const worktree = worktree_of_unproposed_work(world, card);
+  return worktree != nullptr && is_of_project(world, *worktree);
+}
+
+std::string former_repository(const World& world, const Card& card) {
+  const CardWorktree* const worktree = worktree_of_unproposed_work(world, card);
+  if (worktree == nullptr || is_of_project(world, *worktree)) return {};
+  return worktree->repository;
 }
 
 std::optional<FailedProposal> failed_proposal(const Card& card) {
@@ -223,6 +247,23 @@ std::optional<ChecksChanged> rule_for_changed_checks(const World& world, const R
   const Card* card = world.board.find_by_run(run.id);
   if (card == nullptr || card->run_id != run.id) return std::nullopt;
   return world.find_project(card->project)->policy.checks_changed;
+}
+
+std::string remote_of_station(const World& world, const Run& run) {
+  const StationDefinition& station = run.definition();
+  const Card* card = world.board.find_by_run(run.id);
+  if (card == nullptr || card->run_id != run.id || !has_remote(station)) return station.remote;
+  const Project& project = *world.find_project(card->project);
+  // A name of another repository's remote means nothing in the run's.
+  if (project.repository != run.repository) return station.remote;
+  const auto& stations = project.pipeline.stations;
+  const auto same = std::find_if(stations.begin(), stations.end(), [&](const auto& each) {
+    return builtin_of(each) == builtin_of(station);
+  });
+  if (same == stations.end()) return station.remote;
+  const std::string& remote = same->remote.empty() ? project.remote : same->remote;
+  // The work of a runner comes from there through a remote.
+  return remote.empty() && is_runner(run.machine) ? station.remote : remote;
 }
 
 CardWait why_waiting(const World& world, const Card& card) {
@@ -292,13 +333,11 @@ StartRun run_of_card(const Project& project, const Card& card) {
     if (is_agent && station.timeout_ms == usual_timeout_ms) {
       station.timeout_ms = project.policy.agent_timeout_minutes * ms_per_minute;
     }
-    const auto builtin = builtin_of(station);
-    const bool has_remote =
-        builtin == BuiltinStation::intake || builtin == BuiltinStation::create_pr;
-    if (has_remote && station.remote.empty()) station.remote = project.remote;
+    if (has_remote(station) && station.remote.empty()) station.remote = project.remote;
     // Another run would do the agent's work again, so the station that proposes it is tried again
     // for longer than others are, and in place of the card's further runs (card_run.cc).
-    if (builtin == BuiltinStation::create_pr && !has_own_retries(station.retry)) {
+    const bool is_proposing = builtin_of(station) == BuiltinStation::create_pr;
+    if (is_proposing && !has_own_retries(station.retry)) {
       const std::uint32_t max_attempts = project.policy.max_attempts;
       const std::uint32_t further = max_attempts > card.runs ? max_attempts - card.runs - 1 : 0;
       station.retry.max_retries =

@@ -65,9 +65,13 @@ bool waits_for_look(const World& world, const RunId& run_id);
 
 // Returns whether a card that isn't worked on goes on with its latest run once it is started: all
 // work of that run is done, only its create_pr failed, for its push, for what may pass or for what
-// a person mends, and its worktree is kept. A run that can't be reopened is replaced by another one
-// (StartCard).
+// a person mends, and its worktree is kept, of the repository that the project still has. A run
+// that can't be reopened is replaced by another one (StartCard).
 bool goes_on_with_run(const World& world, const Card& card);
+
+// Returns the repository that has the work of the card's latest run, which would go on if that were
+// still the project's: another run replaces it. Returns an empty text for other cards.
+std::string former_repository(const World& world, const Card& card);
 
 struct FailedProposal {
   std::string code;  // PUSH_FAILED or NOT_PROPOSED
@@ -99,6 +103,10 @@ std::set<CardId> still_working(const World& world, const std::set<CardId>& cards
 // Returns what the policy says about work of the run that changes what checks it; nullopt if the
 // run does no card's work: then nothing is merged by it.
 std::optional<ChecksChanged> rule_for_changed_checks(const World& world, const Run& run);
+
+// Returns the remote of the run's current station. That of a card's run is the one that the project
+// has for such a station by now: somebody may have corrected it since the run began.
+std::string remote_of_station(const World& world, const Run& run);
 
 // Returns what a card of the backlog waits for.
 CardWait why_waiting(const World& world, const Card& card);

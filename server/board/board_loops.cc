@@ -234,7 +234,13 @@ void BoardLoops::start_cards(Token token, std::size_t most, const ScheduledLoop:
     const Card* card = next_to_start(world, left_out_);
     if (card == nullptr) break;
     if (goes_on_with_run(world, *card)) return go_on(*card, token, most, ended);
+    const std::string former = former_repository(world, *card);
+    const std::string reason = "card " + to_string(card->id) +
+                               " is done again by another run: the work of run " +
+                               to_string(card->run_id) + ", which wasn't proposed, is in " +
+                               former + ", which isn't the project's repository any more";
     if (const auto started = start(*card, {}); !started) return ended(started.error());
+    if (!former.empty()) parts_.log(false, reason);
   }
   ended(std::nullopt);
 }

@@ -47,7 +47,7 @@ bool may_have_done_work(std::string_view code) {
 }
 
 // A reviewer's reason is the message.
-std::string input_after_done_work(const Card& card, std::string_view reason,
+std::string input_after_done_work(const World& world, const Card& card, std::string_view reason,
                                   const std::string& message) {
   boost::json::object earlier;
   earlier["reason"] = reason;
@@ -59,6 +59,9 @@ std::string input_after_done_work(const Card& card, std::string_view reason,
       "in the message. If it has commits, `git branch --list` finds their branch by the pattern in "
       "branches; what wasn't committed is under the ref, if that is there. Heed the message, and "
       "take over what fits.";
+  if (std::string repository = former_repository(world, card); !repository.empty()) {
+    earlier["repository"] = std::move(repository);  // the branch and the ref are there
+  }
   boost::json::object input;
   input["earlier_work"] = std::move(earlier);
   return boost::json::serialize(input);
@@ -109,13 +112,14 @@ std::optional<std::string> input_of_card_run(const World& world, const Card& car
   // Work that was verified by then is told of all the same.
   if (card.code == blocked_by_person_code && !proposal) {
     if (card.token == 0 || !was_verified(world, card)) return std::nullopt;
-    return input_after_done_work(card, card.code, card.message);
+    return input_after_done_work(world, card, card.code, card.message);
   }
   if (card.token != 0 && card.code == "MERGE_CONFLICT") return input_after_conflict(card);
   if (card.token != 0 && was_verified(world, card)) return input_after_merge(card);
   if (needs_look_at_worktree(card.code)) return input_after_look(card);
-  if (proposal) return input_after_done_work(card, proposal->code, proposal->message);
-  if (may_have_done_work(card.code)) return input_after_done_work(card, card.code, card.message);
+  if (proposal) return input_after_done_work(world, card, proposal->code, proposal->message);
+  if (may_have_done_work(card.code))
+    return input_after_done_work(world, card, card.code, card.message);
   return std::nullopt;
 }
 
@@ -132,6 +136,14 @@ std::string place_of_done_work(const World& world, const Card& card) {
   const auto proposal = failed_proposal(card);
   if (!proposal || card.run_id.is_nil() || project == nullptr) return {};
   const auto worktree = world.worktrees.find(card.run_id);
+  const std::string former = former_repository(world, card);
+  if (!former.empty()) {
+    return ". Its work is done, and is in " + former + ", on the branch that `git -C " +
+           shell_word(former) + " branch --list " + shell_word(branch_pattern_of(card.run_id)) +
+           "` names, or in its worktree. That isn't the project's repository any more: another run "
+           "of an agent does the work in " +
+           project->repository + " once the card is unblocked";
+  }
   if (worktree != world.worktrees.end() && !worktree->second.runner.empty()) {
     return ". Its work is done, and is kept in its worktree at " + worktree->second.runner +
            (has_only_to_propose(world, card)

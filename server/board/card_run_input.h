@@ -16,7 +16,8 @@ struct World;
 // is {"failed_merge": {reason, branch, message, task}}. If the run before failed because of
 // what its worktree holds, it is {"earlier_work": {ref, message, task}}. If its work was refused or
 // cut off, or couldn't be proposed, also if a person has blocked the card after a failed push, it
-// is {"earlier_work": {reason, message, branches, ref, task}}. Otherwise returns nullopt.
+// is {"earlier_work": {reason, message, branches, ref, task}}, with `repository` if that isn't the
+// project's any more. Otherwise returns nullopt.
 std::optional<std::string> input_of_card_run(const World& world, const Card& card);
 
 // Returns whether an unblocked card only has the push of its work left to do, by its latest run

@@ -79,8 +79,13 @@ void WorktreeKeeper::apply(std::span<const Record> records) {
 }
 
 bool WorktreeKeeper::may_go_on(const RunId& run_id) const {
-  const Card* card = engine_.world().board.find_by_run(run_id);
-  return card != nullptr && card->run_id == run_id && goes_on_with_run(engine_.world(), *card);
+  const World& world = engine_.world();
+  const Card* card = world.board.find_by_run(run_id);
+  if (card == nullptr || card->run_id != run_id) return false;
+  if (goes_on_with_run(world, *card)) return true;
+  // The project may get its former repository again before another run replaces this one. A card
+  // with a worktree at a runner waits for its removal instead (waits_for_worktree()).
+  return !former_repository(world, *card).empty() && world.worktrees.at(run_id).runner.empty();
 }
 
 void WorktreeKeeper::keep_for_card(const RunId& run_id) {

@@ -139,6 +139,7 @@ void StationJobs::track_job(const Run& run) {
   Job job = job_of(run, settings_.runs_root);
   const auto rule = rule_for_changed_checks(engine_.world(), run);
   job.refuses_changed_checks = rule == ChecksChanged::refuse;
+  job.definition.remote = remote_of_station(engine_.world(), run);
   // The proposal of a card's run is merged, so a run without changes proposes nothing, whoever has
   // worked.
   if (rule && job.mocked == Mocked::everything) job.mocked = Mocked::agents;

@@ -33,7 +33,6 @@ class CardOfAFailedPush : public CardTest {
   }
   // The card's run implements it for 5 cents, and its push fails.
   void fail_first_push() {
-    ProjectPut put{"/repositories/site", "main", "origin", {}};
     put.pipeline.name = "site";
     put.pipeline.stations = {worker_station("implement"),
                              builtin_station(BuiltinStation::create_pr)};
@@ -76,6 +75,7 @@ class CardOfAFailedPush : public CardTest {
   }
 
   std::vector<Record> log;  // of `run`
+  ProjectPut put{"/repositories/site", "main", "origin", {}};
 };
 
 TEST_F(CardOfAFailedPush, GoesOnWithItsRunAndPaysForNothingAgain) {  // A9
@@ -146,6 +146,62 @@ TEST_F(CardOfAFailedPush, IsDoneAgainOnceItsWorktreeIsGone) {  // A9
   when(UnblockCard{card, {}});
   EXPECT_FALSE(goes_on_with_run(world, the_card()));
   expect_done_again(start_again());
+}
+
+// Somebody has corrected the remote.
+TEST_F(CardOfAFailedPush, IsPushedToTheRemoteThatTheProjectHasByNow) {  // A9
+  fail_first_push();
+  when(UnblockCard{card, {}});
+  take(start_again());
+  EXPECT_EQ(remote_of_station(world, the_run()), "origin");
+  put.remote = "fork";
+  given({ProjectEvent{put}});
+  EXPECT_EQ(remote_of_station(world, the_run()), "fork");
+  EXPECT_EQ(the_run().definition().remote, "origin") << "as the log has it";
+  put.pipeline.stations.back().remote = "own";
+  given({ProjectEvent{put}});
+  EXPECT_EQ(remote_of_station(world, the_run()), "own");
+  put.pipeline.stations.pop_back();
+  given({ProjectEvent{put}});
+  EXPECT_EQ(remote_of_station(world, the_run()), "origin") << "the project has no such station";
+}
+
+TEST_F(CardOfAFailedPush, IsPushedNowhereIfTheProjectHasNoRemoteByNow) {  // A9, N3
+  fail_first_push();
+  when(UnblockCard{card, {}});
+  take(start_again());
+  put.remote.clear();
+  given({ProjectEvent{put}});
+  EXPECT_EQ(remote_of_station(world, the_run()), "");
+  world.runs.at(run)->machine = runner_id("one", "0123456789abcdef");
+  EXPECT_EQ(remote_of_station(world, the_run()), "origin") << "the work is at a runner";
+}
+
+// The worktree is of the former one.
+TEST_F(CardOfAFailedPush, IsDoneAgainInAnotherRepository) {  // A9
+  fail_first_push();
+  EXPECT_EQ(former_repository(world, the_card()), "");
+  put.repository = "/repositories/moved";
+  given({ProjectEvent{put}});
+  EXPECT_EQ(former_repository(world, the_card()), "/repositories/site");
+  EXPECT_FALSE(goes_on_with_run(world, the_card()));
+  when(UnblockCard{card, {}});
+  const StartCard again = start_again();
+  put.repository = "/repositories/site";
+  given({ProjectEvent{put}});
+  EXPECT_TRUE(goes_on_with_run(world, the_card())) << "it is the project's again";
+  put.repository = "/repositories/moved";
+  given({ProjectEvent{put}});
+  expect_done_again(again);
+  EXPECT_EQ(former_repository(world, the_card()), "");
+  EXPECT_EQ(world.worktrees.at(run).repository, "/repositories/site");
+  put.remote = "fork";
+  put.repository = "/repositories/third";
+  given({ProjectEvent{put}});
+  run = uuid_of(9);
+  take(claim_by("ann", {"implement"}));
+  take(end_of("implement", the_run().attempt->token));
+  EXPECT_EQ(remote_of_station(world, the_run()), "origin") << "it isn't that one's remote";
 }
 
 TEST_F(CardOfAFailedPush, IsDoneAgainWithoutTheRecordsOfItsRun) {  // A9

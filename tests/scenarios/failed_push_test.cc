@@ -41,6 +41,11 @@ class FailedPush : public CardTestOfRepository {
   }
   // Refuses every push to the remote while it is there.
   [[nodiscard]] fs::path hook() const { return remote() / "hooks" / "pre-receive"; }
+  [[nodiscard]] fs::path fork() const { return scratch_.path() / "fork.git"; }
+  void put_with_remote(const std::string& remote) const {
+    (void)result({"project", "put", "site", "--repository", repository().string(), "--remote",
+                  remote, "--keep-pipeline"});
+  }
   // Submits a card and blocks until its push has failed. Returns its id.
   [[nodiscard]] std::string refused_card() const {
     const std::string id = submit("Add it");
@@ -166,6 +171,73 @@ TEST_F(FailedPush, GoesOnAfterKillsBeforeAndAfterThat) {  // A9
   expect_merged(id);
   EXPECT_EQ(agents(), 1);
   EXPECT_EQ(text(card(id), "run_id"), run);
+}
+
+TEST_F(FailedPush, GoesToTheRemoteThatTheProjectHasByNow) {  // A9
+  run_git(repository(), {"clone", "--quiet", "--bare", repository().string(), fork().string()});
+  run_git(repository(), {"remote", "add", "early", fork().string()});
+  const std::string id = refused_card();
+  const std::string run = text(card(id), "run_id");
+  put_with_remote("early");
+  unblock(id);
+  await_card(id, "merged");
+  EXPECT_EQ(run_git(fork(), {"show", "main:done.txt"}), "done");
+  EXPECT_EQ(agents(), 1);
+  EXPECT_EQ(text(card(id), "run_id"), run);
+  EXPECT_EQ(count_of("RunRetried"), 1U);
+}
+
+// The run doesn't use what was set up since it began. The message has the command that adds it.
+TEST_F(FailedPush, GoesToARemoteThatWasAddedSinceOnceAPersonHasSaidSo) {  // A9, G12
+  const std::string id = refused_card();
+  run_git(repository(), {"clone", "--quiet", "--bare", repository().string(), fork().string()});
+  run_git(repository(), {"remote", "add", "late", fork().string()});
+  put_with_remote("late");
+  unblock(id);
+  await([&] { return count_of("CardBlocked") == 2; });
+  const std::string message = text(card(id), "message");
+  EXPECT_EQ(text(card(id), "code"), "PUSH_FAILED") << message;
+  const std::size_t begin = message.find("`git config --file ");
+  ASSERT_NE(begin, std::string::npos) << message;
+  const std::size_t end = message.find('`', begin + 1);
+  EXPECT_EQ(paste(message.substr(begin + 1, end - begin - 1)).exit_code, 0) << message;
+  unblock(id);
+  await_card(id, "merged");
+  EXPECT_EQ(run_git(fork(), {"show", "main:done.txt"}), "done");
+  EXPECT_EQ(agents(), 1);
+}
+
+// The worktree is of the repository that the project had.
+TEST_F(FailedPush, IsDoneAgainInTheRepositoryThatTheProjectHasByNow) {  // A9
+  const std::string id = refused_card();
+  const std::string run = text(card(id), "run_id");
+  const fs::path moved = scratch_.path() / "moved";
+  run_git(repository(), {"clone", "--quiet", repository().string(), moved.string()});
+  set_identity(moved);
+  run_git(moved, {"remote", "set-url", "origin", fork().string()});
+  run_git(repository(), {"clone", "--quiet", "--bare", repository().string(), fork().string()});
+  (void)result({"project", "put", "site", "--repository", moved.string(), "--remote", "origin",
+                "--keep-pipeline"});
+  const std::string why = json::serialize(rpc("card.why", {{"card_id", id}}));
+  EXPECT_NE(why.find("isn't the project's repository any more"), std::string::npos) << why;
+  const std::string branch = "signalbox/" + run + "-*";
+  EXPECT_NE(run_git(repository(), {"branch", "--list", branch}), "") << why;
+  EXPECT_TRUE(fs::exists(workspace_of_run(run) / "done.txt"));
+  unblock(id);
+  await_card(id, "merged");
+  EXPECT_EQ(run_git(fork(), {"show", "main:done.txt"}), "done");
+  EXPECT_EQ(agents(), 2);
+  EXPECT_NE(text(card(id), "run_id"), run);
+  std::string starts =
+      json::serialize(rpc("events.read", {{"types", json::array{"RunStarted"}}, {"limit", 1000}}));
+  starts.erase(std::remove(starts.begin(), starts.end(), '\\'), starts.end());  // JSON within JSON
+  const std::size_t earlier = starts.find("earlier_work");
+  ASSERT_NE(earlier, std::string::npos) << starts;
+  EXPECT_NE(starts.find("\"repository\":\"" + repository().string() + "\"", earlier),
+            std::string::npos)
+      << starts;
+  await([&] { return !fs::exists(workspace_of_run(run)); });
+  EXPECT_NE(run_git(repository(), {"branch", "--list", branch}), "") << "its work is kept";
 }
 
 TEST_F(FailedPush, WithoutItsWorktreeTheWorkIsDoneAgain) {  // A9

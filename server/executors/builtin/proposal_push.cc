@@ -60,6 +60,28 @@ GitOutcome push_branch(const Proposal& proposal, const std::string& head) {
                        request.remote, refspec});
 }
 
+// Returns whether the remote is one by name, and the configuration that was pinned has none such.
+bool is_unknown_remote(const Proposal& proposal) {
+  const std::string& remote = proposal.request.remote;
+  if (remote.find_first_of("/:") != std::string::npos) return false;
+  const GitOutcome known = proposal.run({"remote", "get-url", "--", remote});
+  return !known.ok && !known.timed_out;
+}
+
+// A remote that was added since the run began isn't used by itself: the run's agent could have
+// added it.
+tl::unexpected<Failure> unknown_remote(const BuiltinRequest& request) {
+  const std::string& remote = request.remote;
+  return builtin_failure(
+      ErrorClass::config, "PUSH_FAILED",
+      "the run has the git configuration of its beginning, which has no remote " + remote +
+          ". If the one that the repository has is right, add it: `git config --file " +
+          shell_word((request.pins / "git/config").string()) + " " +
+          shell_word("remote." + remote + ".url") + " \"$(git -C " +
+          shell_word(request.repository.string()) + " remote get-url " + shell_word(remote) +
+          ")\"`; then have it tried again: " + retry_hint(request));
+}
+
 }  // namespace
 
 BuiltinStep push_proposal(const Proposal& proposal, const std::string& head) {
@@ -67,6 +89,7 @@ BuiltinStep push_proposal(const Proposal& proposal, const std::string& head) {
   if (request.remote.empty()) return {};
   const GitOutcome pushed = push_branch(proposal, head);
   if (pushed.ok) return {};
+  if (is_unknown_remote(proposal)) return unknown_remote(request);
   const std::string remote = without_credentials(request.remote);
   if (const std::string theirs = pushed_before(proposal);
       !theirs.empty() && theirs != head && !was_made_here(proposal, theirs)) {
