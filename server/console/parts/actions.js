@@ -70,7 +70,7 @@ export const ACTIONS = {
   },
   block: {
     name: 'Block', method: 'card.block', subject: 'card', reason: 'required',
-    says: 'The board leaves the card alone until somebody unblocks it. If its work is done and couldn’t be proposed, another run begins then, and is told the reason.',
+    says: 'The board leaves the card alone until somebody unblocks it. If its work is verified, or done and couldn’t be proposed, another run begins then, and is told the reason.',
     command: (id) => `signalbox card block ${id}`, allows: (card) => ['backlog', 'running', 'verifying', 'verified'].includes(card.status) || (['blocked', 'failed'].includes(card.status) && ['PUSH_FAILED', 'NOT_PROPOSED'].includes(card.code)),
   },
   unblock: {
