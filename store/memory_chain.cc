@@ -1,4 +1,5 @@
 // What tests do to the database of a cell in memory.
+#include <algorithm>
 #include <utility>
 
 #include "store/memory_chain_state.h"
@@ -66,6 +67,12 @@ void MemoryChain::set_stuck(bool stuck) {
 void MemoryChain::roll_back() {
   const std::lock_guard lock(state_->mutex);
   state_->roll_back();
+}
+
+void MemoryChain::lose_links_after(Position last) {
+  const std::lock_guard lock(state_->mutex);
+  while (state_->links.back().last > last) state_->links.pop_back();
+  state_->acknowledged = std::min(state_->acknowledged, state_->links.size());
 }
 
 void MemoryChain::lose_connections() {

@@ -150,7 +150,10 @@ Stored<bool> MemorySharedLog::beat(const Beat& beat) {
   cell.is_released = beat.is_released;
   cell.successor = beat.successor;
   call.state.acknowledge();
-  return true;
+  const auto& links = call.state.links;
+  const auto is_latest = [&](const ChainLink& link) { return is_at(link, *beat.latest); };
+  if (!beat.latest || std::any_of(links.rbegin(), links.rend(), is_latest)) return true;
+  return tl::unexpected(lost_link(*beat.latest));
 }
 
 Stored<bool> MemorySharedLog::raise_level(std::uint64_t epoch, FeatureLevel level) {

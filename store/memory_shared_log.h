@@ -45,6 +45,9 @@ class MemoryChain {
   // While it is stuck, as without standbys, a write blocks for its deadline and is `unknown` then,
   // even if it was sent: an append lands later, anything else vanishes. Reads go on.
   void set_stuck(bool stuck);
+  // Removes the links after the one that ends at `last`, acknowledged or not: a backup of then was
+  // restored.
+  void lose_links_after(Position last);
   // A failover: the links after the last acknowledged write vanish, and connections are lost.
   void roll_back();
   // Loses all connections: nobody attends the cell until somebody calls attend() or take().

@@ -304,18 +304,33 @@ Stored<bool> PostgresLog::beat(const Beat& beat) {
   const Deadline end = deadline();
   TRY(reach(end));
   TRY(require_durability(end));
+  std::vector<PostgresValue> values = {PostgresValue::int4(*cell_),
+                                       int8(beat.epoch),
+                                       int8(beat.beat),
+                                       int8(beat.acked),
+                                       PostgresValue::int8(beat.wall_ns),
+                                       PostgresValue::boolean(beat.is_released),
+                                       PostgresValue::text(beat.successor),
+                                       session()};
+  // What isn't there in a statement that writes, and is acknowledged, is gone: a read alone may see
+  // the database of before a failover.
+  std::string has_latest = "true";
+  if (beat.latest) {
+    has_latest = "EXISTS (SELECT FROM " + postgres_cell_table(*cell_) +
+                 " WHERE cell = $1 AND prev = $9 AND last = $10 AND epoch = $11)";
+    values.insert(values.end(),
+                  {int8(beat.latest->prev), int8(beat.latest->last), int8(beat.latest->epoch)});
+  }
   // The row's own epoch is looked at as well: this may wait for the first beat of the next writer,
   // and only the row that is updated is then read once more.
   const auto rows = TRY(
       write_rows("UPDATE sb_beat SET epoch = $2, beat = $3, acked = $4, wall = $5, released = $6,"
                  " successor = $7 WHERE cell = $1 AND epoch <= $2"
                  " AND (SELECT epoch FROM sb_cell WHERE cell = $1) = $2" +
-                     in_own_session(8) + " RETURNING epoch",
-                 {PostgresValue::int4(*cell_), int8(beat.epoch), int8(beat.beat), int8(beat.acked),
-                  PostgresValue::int8(beat.wall_ns), PostgresValue::boolean(beat.is_released),
-                  PostgresValue::text(beat.successor), session()},
-                 end));
+                     in_own_session(8) + " RETURNING " + has_latest,
+                 values, end));
   if (rows.empty()) return false;
+  if (!rows.front().boolean(0)) return tl::unexpected(lost_link(*beat.latest));
   const Position partition = beat.acked / options_.partition_positions;
   if (made_partition_ && *made_partition_ >= partition) return true;
   // Otherwise the append that needs it makes it.

@@ -98,6 +98,8 @@ void ReplicatedEventLog::begin_epoch(std::uint64_t epoch, const ChainLink& last)
   epoch_ = epoch;
   last_epoch_ = last.epoch;
   last_prev_ = last.prev;
+  const std::lock_guard lock(acknowledged_mutex_);
+  latest_ = {last.prev, last.last, last.epoch};
 }
 
 AppendResult ReplicatedEventLog::append(Position expected_tail, std::span<const Commit> commits) {
@@ -175,7 +177,7 @@ AppendResult ReplicatedEventLog::append_link(std::span<const Commit> commits,
     kept.message = "the cell's log has it, and this server's replica can't: " + kept.message;
     return kept;
   }
-  note_acknowledged();
+  note_acknowledged({link.prev, link.last, link.epoch});
   return kept;
 }
 
@@ -184,9 +186,15 @@ Stored<void> ReplicatedEventLog::sync() {
   return replica_.sync();
 }
 
-void ReplicatedEventLog::note_acknowledged() {
+void ReplicatedEventLog::note_acknowledged(const LinkPlace& latest) {
   const std::lock_guard lock(acknowledged_mutex_);
+  latest_ = latest;
   if (acknowledged_) acknowledged_();
+}
+
+LinkPlace ReplicatedEventLog::latest() const {
+  const std::lock_guard lock(acknowledged_mutex_);
+  return latest_;
 }
 
 void ReplicatedEventLog::when_acknowledged(std::function<void()> note) {

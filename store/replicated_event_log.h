@@ -157,6 +157,9 @@ class ReplicatedEventLog final : public RedactableLog {
   // Returns the next beat of the writer with this epoch; each differs from those before. Any
   // thread.
   Beat next_beat(std::uint64_t epoch, Position acked);
+  // Returns the latest link that append() had acknowledged and the replica has, or that
+  // begin_epoch() was called with. Any thread.
+  [[nodiscard]] LinkPlace latest() const;
 
   // Returns for how long the replica must be expected to have no space: 0 if it has some, as far as
   // is known. Any thread.
@@ -206,7 +209,7 @@ class ReplicatedEventLog final : public RedactableLog {
   // by it. Returns whether the link has room for more.
   Stored<bool> put_back_entry(std::string_view entry, Position first, ChainLink& link,
                               MerkleFrontier& tree);
-  void note_acknowledged();
+  void note_acknowledged(const LinkPlace& latest);
   void note_waiting(const std::string& why);
   // Waits before the next attempt; returns false if interrupted.
   bool pause(const std::string& why);
@@ -226,8 +229,9 @@ class ReplicatedEventLog final : public RedactableLog {
   std::atomic<std::int64_t> proved_at_ns_ = 0;
   std::atomic<std::int64_t> waiting_since_ns_ = never_ns;
   std::atomic<std::int64_t> answered_at_ns_ = 0;
-  std::mutex acknowledged_mutex_;
+  mutable std::mutex acknowledged_mutex_;
   std::function<void()> acknowledged_;
+  LinkPlace latest_;  // see latest()
   mutable std::mutex waiting_mutex_;
   std::string waiting_because_;
   std::atomic<std::uint64_t> beats_ = 0;

@@ -1,5 +1,8 @@
 #include "store/shared_log.h"
 
+#include <string>
+
+#include "store/entry.h"
 #include "store/little_endian.h"
 
 namespace signalbox {
@@ -16,6 +19,17 @@ std::size_t acknowledged_count(const std::vector<ChainLink>& links, Position ack
     if (count < links.size() && links[count].epoch == links[count - 1].epoch) return count;
   }
   return 0;
+}
+
+bool is_at(const ChainLink& link, const LinkPlace& place) {
+  return link.prev == place.prev && link.last == place.last && link.epoch == place.epoch;
+}
+
+StoreError lost_link(const LinkPlace& place) {
+  return damaged_at(place.last,
+                    "the database lost acknowledged records, or is another cell's: the cell's log "
+                    "has no entry any more that ends at " +
+                        std::to_string(place.last) + ", which was acknowledged");
 }
 
 void append_link_entry(std::string_view entry, std::string& bytes) {

@@ -71,6 +71,13 @@ struct CellState {
   std::int64_t database_wall_ns = 0;  // UTC, by the database's clock, when this was read
 };
 
+// Where a link of the chain is, and whose.
+struct LinkPlace {
+  Position prev = before_chain;
+  Position last = 0;
+  std::uint64_t epoch = 0;
+};
+
 struct Beat {
   std::uint64_t epoch = 0;
   std::uint64_t beat = 0;  // counts up
@@ -78,6 +85,8 @@ struct Beat {
   std::int64_t wall_ns = 0;  // UTC
   bool is_released = false;
   std::string successor;
+  // The latest link that its writer knows to be durable, which beat() looks for.
+  std::optional<LinkPlace> latest{};
 };
 
 // What a server of the cell tells of itself, for people: a row of `signalbox cell status`.
@@ -157,7 +166,9 @@ class SharedLog {
   virtual SharedAppend append(const ChainLink& link) = 0;
 
   // Writes a beat, durably: returns true if everything that this connection could read before is
-  // durable, and false if the writer's epoch isn't that of the cell.
+  // durable, and false if the writer's epoch isn't that of the cell. Fails with `damaged` if the
+  // chain doesn't have `beat.latest`, durably: the beat is written, and the log lost what it had
+  // acknowledged.
   virtual Stored<bool> beat(const Beat& beat) = 0;
 
   // Raises the cell's feature level to `level`, durably, unless it is there already: returns true
@@ -211,6 +222,11 @@ class SharedLog {
 // what a later link of the same epoch follows, or what a beat says. Only those may be served or
 // kept, for a database can lose the others in a failover.
 std::size_t acknowledged_count(const std::vector<ChainLink>& links, Position acked);
+
+// Returns whether the link is the one at this place.
+bool is_at(const ChainLink& link, const LinkPlace& place);
+// Returns the error for an acknowledged link that the log has no more.
+StoreError lost_link(const LinkPlace& place);
 
 // What a link's bytes consist of: views into them.
 struct LinkParts {

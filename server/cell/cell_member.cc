@@ -287,6 +287,17 @@ bool CellMember::believe_loss(StoreError error) {
   return tolerate(error);
 }
 
+Stored<void> CellMember::require_acknowledged(const ChainLink& last) const {
+  const Position tail = log_.tail();
+  if (last.last >= std::max(tail, acked_max_)) return {};
+  return store_failure(
+      StoreError::Kind::damaged,
+      "the cell's log ends at " + std::to_string(last.last) + " and this server's replica at " +
+          std::to_string(tail) + ", and " + std::to_string(acked_max_) + " was acknowledged" +
+          ": the database lost acknowledged records, or is another cell's. `signalbox cell "
+          "repair` puts back what it lost, from the replica that reaches furthest");
+}
+
 // Also while it runs: a database may be restored, or fail over with a loss, at any time.
 Stored<void> CellMember::compare_with_chain(const CellState& state) {
   acked_max_ = std::max(acked_max_, state.acked);
@@ -294,14 +305,7 @@ Stored<void> CellMember::compare_with_chain(const CellState& state) {
   if (is_same_epoch && !is_older(compared_at_ns_, limits::cell_look_ms_default)) return {};
   const auto last = TRY(shared_->last());
   const Position tail = log_.tail();
-  if (last.last < std::max(tail, acked_max_)) {
-    return store_failure(
-        StoreError::Kind::damaged,
-        "the cell's log ends at " + std::to_string(last.last) + " and this server's replica at " +
-            std::to_string(tail) + ", and " + std::to_string(acked_max_) + " was acknowledged" +
-            ": the database lost acknowledged records, or is another cell's. `signalbox cell "
-            "repair` puts back what it lost, from the replica that reaches furthest");
-  }
+  TRY(require_acknowledged(last));
   std::string head;
   encode_head(log_.frontier(), head);
   compared_at_ns_ = waiter_->monotonic_ns();

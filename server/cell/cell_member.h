@@ -111,6 +111,9 @@ class CellMember {
   Stored<void> follow_links(const std::vector<ChainLink>& links, std::size_t count);
   // Counts a link as under way, once there is room. Returns false if the thread is to end.
   bool begin_applying();
+  // Fails with `damaged` if the chain, whose last link this is, ends before the replica, or before
+  // what is known to have been acknowledged.
+  [[nodiscard]] Stored<void> require_acknowledged(const ChainLink& last) const;
   // Fails with `damaged` unless the replica is a beginning of the chain.
   Stored<void> compare_with_chain(const CellState& state);
   // Fails with `damaged` if texts that the log has in the place of others aren't those that an

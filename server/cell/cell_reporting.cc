@@ -145,7 +145,11 @@ void CellMember::trim() {
   // A server that can't follow any more may be listed, which shows once it is known where the log
   // begins.
   if (decision.through == 0 && begin_) return show_trim(std::move(decision));
-  const auto trimmed = reports_->trim(epoch_, decision.through, limits::cell_trim_links_max);
+  // An append that is under way may be the chain's end already: the link before it, which the beats
+  // look for, stays until that is known.
+  const Position latest = log_.latest().prev;
+  const Position through = std::min(decision.through, latest == before_chain ? 0 : latest);
+  const auto trimmed = reports_->trim(epoch_, through, limits::cell_trim_links_max);
   if (!trimmed) {
     trimmed_at_ns_.reset();
     if (++trim_failures_ < limits::cell_trim_failures_max) return;

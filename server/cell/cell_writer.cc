@@ -69,7 +69,8 @@ bool CellMember::wait_out_former(TakeoverWatch::Cause cause, std::int64_t taken_
 // The level of before may have been raised by the former writer, in the moment before it was
 // deposed.
 Stored<FeatureLevel> CellMember::become_writer(std::uint64_t epoch) {
-  const FeatureLevel level = TRY(shared_->state()).feature_level;
+  const CellState state = TRY(shared_->state());
+  const FeatureLevel level = state.feature_level;
   TRY(require_known_level(settings_.name, level));
   for (;;) {
     const auto links = TRY(shared_->read(log_.tail(), links_at_once));
@@ -78,11 +79,10 @@ Stored<FeatureLevel> CellMember::become_writer(std::uint64_t epoch) {
   }
   TRY(require_events_of_redactions());
   const auto last = TRY(shared_->last());
-  if (last.last < log_.tail()) {
-    return store_failure(StoreError::Kind::damaged,
-                         "the cell's log lost what this server's replica has, from " +
-                             std::to_string(last.last + 1) + " on");
-  }
+  // The former writer may have found a loss just now, and stepped down for it. Whatever was written
+  // here would take the place of what can still be put back.
+  acked_max_ = std::max(acked_max_, state.acked);
+  TRY(require_acknowledged(last));
   if (last.last != log_.tail()) {
     return store_failure(StoreError::Kind::away,
                          "an entry came between, at " + std::to_string(last.last));
@@ -94,15 +94,25 @@ Stored<FeatureLevel> CellMember::become_writer(std::uint64_t epoch) {
 // Attends first, if the connection is a new one: a standby that sees that nobody does takes the
 // cell, which a beat before would have proved to be this server's for the time of a lease. A beat
 // is tried all the same: without any the cell is taken, too.
+// The beat looks for the latest link that this server had acknowledged, for it may be long until an
+// append finds that the database lost it. An append that is under way doesn't matter: trim() leaves
+// the link before it. As a standby this server then looks at the log for longer, and says what to
+// do.
 bool CellMember::beat() {
   const auto attending = shared_->attend();
-  beaten_ = log_.tail();
-  const Beat beat = log_.next_beat(epoch_, beaten_);
+  const LinkPlace latest = log_.latest();
+  beaten_ = latest.last;
+  Beat beat = log_.next_beat(epoch_, beaten_);
+  beat.latest = latest;
   const std::int64_t sent_at_ns = waiter_->monotonic_ns();
   const auto is_writer = shared_->beat(beat);
   if (is_writer && !*is_writer) {
     look_for_writer();
     hooks_.deposed("another server has taken the cell");
+    return false;
+  }
+  if (!is_writer && is_writer.error().kind == StoreError::Kind::damaged) {
+    hooks_.deposed(is_writer.error().message);
     return false;
   }
   if (is_writer) {

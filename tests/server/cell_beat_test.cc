@@ -2,6 +2,8 @@
 // last link of a burst only when a beat says that it was acknowledged.
 #include <atomic>
 #include <memory>
+#include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -60,9 +62,12 @@ class CellBeatTest : public testing::Test {
         CellMember::Connections{std::make_unique<MemorySharedLog>(chain_), std::move(reports)},
         CellMember::Hooks{[this](const FollowedLink&) { member_->note_applied(); },
                           [](std::int64_t) {}, [this] { is_active_ = true; },
-                          [](const std::string&) {}, [](const StoreError&) {},
-                          [](bool, const std::string&) {}, [](Position) {},
-                          [] { return std::string(); }, [this] { ++proofs_; }},
+                          [this](const std::string& why) {
+                            deposed_because_ = why;
+                            is_deposed_ = true;
+                          },
+                          [](const StoreError&) {}, [](bool, const std::string&) {},
+                          [](Position) {}, [] { return std::string(); }, [this] { ++proofs_; }},
         std::move(waiter));
     member_->start();
     ASSERT_TRUE(eventually([&] { return is_active_.load(); }));
@@ -92,6 +97,8 @@ class CellBeatTest : public testing::Test {
   std::unique_ptr<RocksEventLog> replica_;
   std::atomic<bool> is_active_ = false;
   std::atomic<int> proofs_ = 0;
+  std::string deposed_because_;  // once is_deposed_
+  std::atomic<bool> is_deposed_ = false;
   std::unique_ptr<ReplicatedEventLog> log_;
   test::SteppedWaiter* waiter_ = nullptr;  // the member's
   SlowReports* reports_ = nullptr;         // the member's
@@ -147,6 +154,64 @@ TEST_F(CellBeatTest, ComesAtOnceForAnAnswerThatWaits) {  // P10
   ASSERT_TRUE(is_settled());
   EXPECT_EQ(beats(), before + 1);
   EXPECT_GT(member_->proved_at_ns(), proved_at_ns);
+}
+
+// It may be long until an append finds it.
+TEST_F(CellBeatTest, FindsThatTheDatabaseLostWhatItHadAcknowledged) {  // K5
+  append();
+  append();
+  pass(limits::cell_beat_ms_default);
+  ASSERT_FALSE(is_deposed_);
+  const std::int64_t proved_at_ns = member_->proved_at_ns();
+  const int proofs = proofs_;
+  chain_->lose_links_after(1);
+  time_->pass(limits::cell_beat_ms_default);
+  ASSERT_TRUE(eventually([&] { return is_deposed_.load(); }));
+  EXPECT_NE(deposed_because_.find("lost acknowledged records"), std::string::npos)
+      << deposed_because_;
+  EXPECT_EQ(member_->proved_at_ns(), proved_at_ns) << "it answers nothing as the present by that";
+  EXPECT_EQ(proofs_, proofs);
+}
+
+TEST_F(CellBeatTest, FindsThatTheDatabaseLostWhatWasThereBeforeItsFirstAppend) {  // K5
+  append();
+  member_->stop(/*lets_go=*/true, {});
+  const auto taken = shared_.take(1, {"c", "tcp://c:1"});
+  ASSERT_TRUE(taken.has_value());
+  log_->begin_epoch(*taken, *shared_.last());
+  Beat beat = log_->next_beat(*taken, log_->tail());
+  beat.latest = log_->latest();
+  EXPECT_TRUE(shared_.beat(beat).value());
+  chain_->lose_links_after(0);
+  EXPECT_EQ(shared_.beat(beat).error().kind, StoreError::Kind::damaged);
+}
+
+// What it sent may be there before it is told so, or never.
+TEST_F(CellBeatTest, TakesAnAppendUnderWayForNoLoss) {  // K5
+  append();
+  for (const auto fate :
+       {MemoryChain::LostAppend::lands, MemoryChain::LostAppend::lands_later,
+        MemoryChain::LostAppend::vanishes, MemoryChain::LostAppend::lands_and_goes}) {
+    chain_->lose_next_append(fate);
+    const Position tail = log_->tail();
+    std::thread appends([&] {
+      const std::vector<Commit> commits = {test::sample_commit(tail + 1, 1)};
+      EXPECT_EQ(log_->append(tail, commits).status, AppendStatus::ok);
+    });
+    EXPECT_TRUE(eventually([&] { return !log_->waiting_because().empty(); }));
+    const std::uint64_t before = beats();
+    EXPECT_TRUE(eventually([&] {
+      member_->ask_proof();
+      return beats() > before;
+    }));
+    EXPECT_TRUE(eventually([&] {
+      time_->pass(limits::cell_beat_ms_default);
+      return log_->tail() > tail;
+    }));
+    appends.join();
+    ASSERT_TRUE(is_settled());
+    EXPECT_FALSE(is_deposed_) << deposed_because_;
+  }
 }
 
 // The log outlives the member: the appending thread may be in the middle of a batch then.

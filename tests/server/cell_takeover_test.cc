@@ -125,6 +125,20 @@ TEST_F(CellTakeoverTest, BeginsAtOnceIfTheFormerWriterHasLetGo) {  // P10, K5
   EXPECT_TRUE(eventually([this] { return is_active_.load(); }));
 }
 
+// A writer that finds it stands by, and whoever takes the cell then may have compared the log just
+// before: what it would write would be in the place of what was lost.
+TEST_F(CellTakeoverTest, IsNoneOfADatabaseThatLostWhatWasAcknowledged) {  // K5
+  Beat beat;
+  beat.epoch = 1;
+  beat.beat = ++beats_;
+  beat.acked = 7;
+  beat.is_released = true;
+  ASSERT_TRUE(former_.beat(beat).value());
+  time_->pass(limits::cell_poll_ms_default);
+  EXPECT_TRUE(eventually([this] { return has_failed_ || is_active_; }));
+  EXPECT_FALSE(is_active_);
+}
+
 TEST_F(CellTakeoverTest, SaysWhyItFailsUntilSomebodyBeats) {  // K12
   database_->refuses = true;
   const auto trouble = [&] { return member_->view().trouble; };

@@ -116,7 +116,7 @@ class CellTrim : public testing::Test {
     CellMember::Hooks hooks{[](const FollowedLink&) {},
                             [](std::int64_t) {},
                             [this] { is_active_ = true; },
-                            [](const std::string&) {},
+                            [this](const std::string&) { is_deposed_ = true; },
                             [](const StoreError&) {},
                             [this](bool is_ok, const std::string&) { troubles_ += is_ok ? 0 : 1; }};
     member_ = std::make_unique<CellMember>(settings_, "1.2", log_,
@@ -141,6 +141,7 @@ class CellTrim : public testing::Test {
   CellSettings settings_;
   ReplicaReport other_;
   std::atomic<bool> is_active_ = false;
+  std::atomic<bool> is_deposed_ = false;
   std::atomic<int> troubles_ = 0;  // that were noted
   std::unique_ptr<CellMember> member_;
 };
@@ -162,6 +163,26 @@ TEST_F(CellTrim, TheActiveServerRemovesWhatAllHave) {  // K7
   other_.applied = end;
   EXPECT_TRUE(is_trimmed_to(end - 3));
   EXPECT_EQ(chain_->links().back().last, end);
+}
+
+// Nobody was told that the last one is there.
+TEST_F(CellTrim, LeavesTheLastLinkThatIsKnownWhileAnAppendIsUnderWay) {  // K5, K7
+  become_active();
+  for (int count = 0; count < 5; ++count) test::append_event(log_, ServerEvent(ClockJumped{}));
+  const ChainLink known = chain_->links().back();
+  ChainLink landed = known;
+  landed.epoch_before = known.epoch;
+  landed.before = known.prev;
+  landed.prev = known.last;
+  landed.last = known.last + 1;
+  chain_->delay(landed);
+  chain_->land_delayed();
+  ASSERT_EQ(chain_->links().back(), landed);
+  other_.applied = known.last;
+  EXPECT_TRUE(is_trimmed_to(known.prev)) << chain_->links().front().prev;
+  const std::uint64_t before = shared()->state()->beat;
+  EXPECT_TRUE(eventually([&] { return is_deposed_ || shared()->state()->beat > before + 1; }));
+  EXPECT_FALSE(is_deposed_) << "as if the database had lost it";
 }
 
 // A database that removes nothing until it is told to.

@@ -1,34 +1,12 @@
-// The conformance suite of SharedLog, which every implementation passes: what its tests share.
+// What tests give to a shared log: links of a chain, and beats.
 #pragma once
 
 #include <chrono>
-#include <functional>
-#include <memory>
-#include <ostream>
 #include <string>
-
-#include <gtest/gtest.h>
 
 #include "store/shared_log.h"
 
 namespace signalbox::test {
-
-// A cell of its own in a shared log.
-struct SharedLogUnderTest {
-  virtual ~SharedLogUnderTest() = default;
-  // Opens a connection with this deadline.
-  virtual std::unique_ptr<SharedLog> open(std::chrono::milliseconds deadline) = 0;
-  // Has writes wait without end from now on, or no longer.
-  virtual void set_stuck(bool stuck) = 0;
-};
-
-struct SharedLogKind {
-  const char* name;
-  std::function<std::unique_ptr<SharedLogUnderTest>()> make;
-};
-
-// Shows a kind by its name, where googletest would show bytes.
-inline void PrintTo(const SharedLogKind& kind, std::ostream* out) { *out << kind.name; }
 
 // Longer than anything takes that is to succeed.
 inline constexpr std::chrono::milliseconds patient_deadline{60'000};

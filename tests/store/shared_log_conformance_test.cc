@@ -1,72 +1,19 @@
 // The conformance suite of SharedLog, and the functions beside it.
-#include "tests/store/shared_log_conformance.h"
-
 #include <future>
 #include <utility>
 #include <vector>
 
-#include "store/memory_shared_log.h"
 #include "tests/eventually.h"
-#include "tests/store/postgres_cell.h"
+#include "tests/store/shared_log_under_test.h"
 
 namespace signalbox::test {
 namespace {
 
 using Status = SharedAppend::Status;
 
-struct MemorySharedLogUnderTest final : SharedLogUnderTest {
-  std::shared_ptr<MemoryChain> chain = std::make_shared<MemoryChain>();
-  std::unique_ptr<SharedLog> open(std::chrono::milliseconds deadline) override {
-    return std::make_unique<MemorySharedLog>(chain, deadline);
-  }
-  void set_stuck(bool stuck) override { chain->set_stuck(stuck); }
-};
-
-class SharedLogConformance : public testing::TestWithParam<SharedLogKind> {
- protected:
-  std::unique_ptr<SharedLog> open(std::chrono::milliseconds deadline = patient_deadline) {
-    return cell_->open(deadline);
-  }
-  // Opens a connection that has made the cell and taken it.
-  std::unique_ptr<SharedLog> open_writer() {
-    auto log = open();
-    EXPECT_TRUE(log->create(first_link(), "secret"));
-    const auto epoch = log->take(0, {"one", "tls://one:1"});
-    EXPECT_TRUE(epoch) << epoch.error().message;
-    return log;
-  }
-  void set_stuck(bool stuck) { cell_->set_stuck(stuck); }
-
- private:
-  std::unique_ptr<SharedLogUnderTest> cell_ = GetParam().make();
-};
-
-// A cell in the database that all tests of this process share.
-struct PostgresLogUnderTest final : SharedLogUnderTest {
-  PostgresNodes& nodes = shared_postgres_nodes();
-  PostgresLog::Options options = new_postgres_cell(nodes);
-
-  std::unique_ptr<SharedLog> open(std::chrono::milliseconds deadline) override {
-    options.deadline = deadline;
-    return std::make_unique<PostgresLog>(options);
-  }
-  void set_stuck(bool stuck) override {
-    if (stuck) {
-      nodes.freeze_standbys();
-    } else {
-      nodes.thaw_standbys();
-    }
-  }
-};
-
-INSTANTIATE_TEST_SUITE_P(Postgres, SharedLogConformance,
-                         testing::Values(SharedLogKind{
-                             "Cell", [] { return std::make_unique<PostgresLogUnderTest>(); }}),
+INSTANTIATE_TEST_SUITE_P(Postgres, SharedLogConformance, testing::Values(postgres_kind()),
                          [](const auto& parameter) { return std::string(parameter.param.name); });
-
-INSTANTIATE_TEST_SUITE_P(Memory, SharedLogConformance,
-                         testing::Values(SharedLogKind{
-                             "Cell", [] { return std::make_unique<MemorySharedLogUnderTest>(); }}),
+INSTANTIATE_TEST_SUITE_P(Memory, SharedLogConformance, testing::Values(memory_kind()),
                          [](const auto& parameter) { return std::string(parameter.param.name); });
 
 TEST_P(SharedLogConformance, HasNothingOfACellThatNobodyMade) {
