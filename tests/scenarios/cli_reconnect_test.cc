@@ -26,7 +26,7 @@ namespace json = boost::json;
 
 constexpr int connection_ms_max = 120'000;
 
-// A connection of a client that asks for one thing, a subscription.
+// A connection of a client that asks for a subscription, or for one thing after the other.
 class Subscriber {
  public:
   explicit Subscriber(int listening) {
@@ -34,6 +34,10 @@ class Subscriber {
     EXPECT_EQ(::poll(&waiting, 1, connection_ms_max), 1);
     connection_ = FileDescriptor(::accept4(listening, nullptr, nullptr, SOCK_CLOEXEC));
     EXPECT_TRUE(connection_);
+    read_request();
+  }
+  // Waits for the next request of the connection, and returns its method.
+  std::string read_request() {
     std::string line;
     char byte = 0;
     while (::recv(connection_.get(), &byte, 1, 0) == 1 && byte != '\n') line += byte;
@@ -41,11 +45,15 @@ class Subscriber {
     const json::value request = json::parse(line, error);
     EXPECT_TRUE(!error && request.is_object()) << line;
     if (request.is_object()) request_ = request.get_object();
+    return request_.contains("method") ? std::string(request_.at("method").as_string()) : "";
   }
   [[nodiscard]] std::string from() const {
     return json::serialize(request_.at("params").at("from"));
   }
-  void accept(int from) const { answer("result", {{"from", from}}); }
+  void accept(int from, const std::string& subscription = "events") const {
+    succeed({{"from", from}, {"subscription", subscription}});
+  }
+  void succeed(const json::object& result) const { answer("result", result); }
   void refuse() const {
     answer("error", {{"code", -32000},
                      {"message", "too many subscriptions"},
@@ -55,6 +63,12 @@ class Subscriber {
     json::object params{{"position", position}};
     if (method == "event") params["type"] = "RunPaused";
     send({{"jsonrpc", "2.0"}, {"method", method}, {"params", params}});
+  }
+  // Tells that a subscription doesn't keep up, as the last notification of the connection.
+  void let_go(const std::string& subscription, int from) const {
+    send({{"jsonrpc", "2.0"},
+          {"method", "lagged"},
+          {"params", {{"subscription", subscription}, {"from", from}}}});
   }
 
  private:
@@ -123,6 +137,46 @@ TEST_F(ReconnectTest, WhatBelongsToTheLastEventIsAskedForAgain) {  // O5
   EXPECT_TRUE(eventually([&] { return printed(client, "RunPaused", 8) == 1; })) << client.err();
   EXPECT_EQ(printed(client, "RunPaused", 7), 1) << client.out();
   EXPECT_EQ(printed(client, "attention.changed", 7), 1) << client.out();
+}
+
+TEST_F(ReconnectTest, WhatDoesNotKeepUpGoesOnWhereItIs) {  // O5
+  const BackgroundCommand client(following_words(), scratch_.path() / "client");
+  {
+    const Subscriber first = next();
+    first.accept(7);
+    first.notify("event", 7);
+    first.let_go("events", 9);
+  }
+  EXPECT_EQ(next().from(), "9");
+}
+
+// A run is followed by two subscriptions of one connection. That of its log has no events to send,
+// so it may be far behind those that have come, or ahead of them.
+TEST_F(ReconnectTest, ALogThatDoesNotKeepUpLosesNoEvents) {  // O5
+  const BackgroundCommand client({SIGNALBOX_BINARY, "run", "watch",
+                                  "01890000-0000-7000-8000-000000000001", "--socket", socket()},
+                                 scratch_.path() / "client");
+  {
+    Subscriber asking = next();  // run.get
+    asking.succeed({{"run",
+                     {{"run_id", "01890000-0000-7000-8000-000000000001"},
+                      {"status", "running"},
+                      {"started_position", 3},
+                      {"last_position", 5}}}});
+  }
+  {
+    Subscriber first = next();
+    first.accept(100, "log");
+    ASSERT_EQ(first.read_request(), "events.subscribe");
+    EXPECT_EQ(first.from(), "3");
+    first.accept(3);
+    first.notify("event", 4);
+    first.let_go("log", 90);
+  }
+  Subscriber second = next();
+  second.accept(100, "log");
+  ASSERT_EQ(second.read_request(), "events.subscribe");
+  EXPECT_EQ(second.from(), "5");
 }
 
 // A server has the most to do just after a start, when all clients come back.

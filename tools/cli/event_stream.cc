@@ -102,11 +102,15 @@ Called<StreamEnd> follow_once(Client& client, json::object& params, const Visito
   }
   if (!subscribed) return tl::unexpected(subscribed.error());
   params["from"] = number_at(*subscribed, "from");
+  const std::string subscription = text_at(*subscribed, "subscription");
   for (;;) {
     const auto message = client.next_notification();
     if (!message) return StreamEnd::by_server;
     const json::object& event = object_at(*message, "params");
     const std::string method = text_at(*message, "method");
+    // The run's log has no events, so it may be far ahead of what has come of them.
+    const bool is_of_other = text_at(event, "subscription") != subscription;
+    if (is_of_other && (method == "lagged" || method == "failed")) return StreamEnd::by_server;
     if (method == "lagged") {
       params["from"] = number_at(event, "from");
       return StreamEnd::by_server;
