@@ -276,6 +276,7 @@ void Server::resume_writes() {
   if (engine_.world().server.incarnation != incarnation_ && !begin_incarnation()) return;
   former_decisions_.record();
   arm();
+  locks_.note_rolled_back();
   schedule_turn();
 }
 

@@ -76,6 +76,10 @@ void LockQueue::apply(std::span<const Record> records) {
   }
 }
 
+void LockQueue::note_rolled_back() {
+  for (const auto& [key, queue] : queues_) touched_.push_back(key);
+}
+
 // Serves each key once. A key that is due again immediately has its turn in the next call, after
 // other work.
 void LockQueue::serve(std::int64_t monotonic_ns) {

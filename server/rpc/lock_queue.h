@@ -51,6 +51,10 @@ class LockQueue {
   // timers fire, so that a takeover is one commit.
   void serve(std::int64_t monotonic_ns);
 
+  // Has the next serve() look at every key: the world was rolled back, and what is waited for may
+  // be gone. Nothing can be granted before there is space again, so that is the time to call it.
+  void note_rolled_back();
+
   // Refuses what waits of this peer, which has closed or ended its output: a grant may reach
   // nobody.
   void leave(const Peer& peer);

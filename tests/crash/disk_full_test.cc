@@ -124,6 +124,20 @@ TEST_F(DiskFull, AStartMeanwhileWaitsForSpace) {  // P7
 class DiskFullAlone : public DiskFull {
  protected:
   void SetUp() override { start_on_small_disk(); }
+
+  static std::string line(int id, const char* method, const json::object& params) {
+    return json::serialize(json::object{
+               {"jsonrpc", "2.0"}, {"id", id}, {"method", method}, {"params", params}}) +
+           "\n";
+  }
+  // The events of so many starts are more than what is left of the last page of the log's file.
+  static constexpr int runs = 20;
+  // Returns that many requests to start a run, with the ids from 1 on.
+  static std::string starts() {
+    std::string requests;
+    for (int id = 1; id <= runs; ++id) requests += line(id, "run.start", {{"goal", "x"}});
+    return requests;
+  }
 };
 
 // The shorter lease, which was decided and then dropped, doesn't end the one that the log has.
@@ -135,18 +149,9 @@ TEST_F(DiskFullAlone, NothingRemainsOfALeaseThatWasDropped) {  // P7
   ASSERT_TRUE(connection);
   const json::object release{{"key", "k"}, {"token", held.at("token")}};
   const json::object acquire{{"key", "k"}, {"owner", "b"}, {"lease_ms", 10}};
-  const auto request = [](int id, const char* method, const json::object& params) {
-    return json::serialize(json::object{
-               {"jsonrpc", "2.0"}, {"id", id}, {"method", method}, {"params", params}}) +
-           "\n";
-  };
-  // They come in one read, so that all are decided before one is dropped; and their events are more
-  // than what is left of the last page of the log's file.
-  constexpr int runs = 20;
-  std::string requests;
-  for (int id = 1; id <= runs; ++id) requests += request(id, "run.start", {{"goal", "x"}});
-  requests +=
-      request(runs + 1, "lock.release", release) + request(runs + 2, "lock.acquire", acquire);
+  // They come in one read, so that all are decided before one is dropped.
+  const std::string requests =
+      starts() + line(runs + 1, "lock.release", release) + line(runs + 2, "lock.acquire", acquire);
   ASSERT_LT(requests.size(), 4'096U);
   ASSERT_TRUE(connection->send(requests));
   for (int id = 1; id <= runs + 2; ++id) {
@@ -158,6 +163,32 @@ TEST_F(DiskFullAlone, NothingRemainsOfALeaseThatWasDropped) {  // P7
   const json::object shown = call("lock.get", {{"key", "k"}});
   EXPECT_EQ(shown.at("lock").at("owner").as_string(), "a") << json::serialize(shown);
   EXPECT_EQ(shown.at("lock").at("status").as_string(), "held") << json::serialize(shown);
+}
+
+// Whoever it waited for never had the lock, so no event says that it is free.
+TEST_F(DiskFullAlone, WhoWaitsForALockThatWasDroppedGetsItOnceThereIsSpace) {  // P7
+  ASSERT_TRUE(disk_.fill());
+  auto connection = Connection::open(server_.socket());
+  ASSERT_TRUE(connection);
+  const auto acquire = [](const char* owner) {
+    return json::object{
+        {"key", "k"}, {"owner", owner}, {"lease_ms", 3'600'000}, {"wait_ms", 3'600'000}};
+  };
+  const std::string requests = starts() + line(runs + 1, "lock.acquire", acquire("a")) +
+                               line(runs + 2, "lock.acquire", acquire("b"));
+  ASSERT_LT(requests.size(), 4'096U);
+  ASSERT_TRUE(connection->send(requests));
+  for (int id = 1; id <= runs + 1; ++id) {
+    const auto answer = connection->message();
+    ASSERT_TRUE(answer);
+    EXPECT_EQ(error_code_of(*answer), "STORAGE_FULL") << json::serialize(*answer);
+  }
+  EXPECT_TRUE(call("lock.list", {}).at("locks").as_array().empty());
+  disk_.make_space();
+  const auto granted = connection->message();
+  ASSERT_TRUE(granted) << "it waits for the end of a lease that is none";
+  EXPECT_EQ(granted->at("id"), runs + 2);
+  EXPECT_EQ(result_of(granted).at("owner"), "b") << json::serialize(*granted);
 }
 
 // Only the disk of the read models and snapshots is full; the log has a disk of its own.
