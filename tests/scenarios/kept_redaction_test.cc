@@ -1,5 +1,7 @@
 // A text of what a retention kept can be erased at any time: from the record, from the state that
 // replaced the dropped records, and from the archive.
+#include <utility>
+
 #include "tests/scenarios/retention_fixture.h"
 
 namespace signalbox {
@@ -267,6 +269,59 @@ TEST_F(KeptRedactionTest, AnArchiveIsRedactedAfterItsKeyWasReplaced) {  // G17
   make_key("other.key", "example.com/other");
   EXPECT_EQ(server_.cli(foreign).exit_code, 2);
   expect_verified(archive);
+}
+
+// The service's key is another one by then.
+TEST_F(KeptRedactionTest, TheCommandForAnArchiveNamesTheKeyThatItWasSignedWith) {  // G17
+  const std::string secret = "the-secret-0123456789abcdef";
+  const std::string kept_at = position_of(start_run("use " + secret), "RunStarted");
+  const std::string one_at = position_of(ended_run("one with " + secret), "RunStarted");
+  const std::string other_at = position_of(ended_run("other with " + secret), "RunStarted");
+  server_.stop();
+  const std::string archive = text(retained(), "archive");
+  const auto command_for = [&](const std::string& position) {
+    const Output output =
+        server_.cli({"audit", "redact", position, "--reason", "a secret", "--json"});
+    EXPECT_EQ(code_of(output), "HISTORY_DROPPED") << output.out;
+    const json::object error = one_object(output).at("error").as_object();
+    return std::string(error.at("data").at("next_commands").at(0).as_string());
+  };
+  const auto replace_key = [&](bool adopts) {
+    const std::string former = std::exchange(verifier_key_, "");
+    const std::string key = (server_.data() / "audit.key").string();
+    fs::remove(key);
+    verifier_key_ =
+        text(result({"audit", "keygen", "-o", key, "--name", "example.com/box"}), "verifier_key");
+    if (adopts) {
+      server_.start();
+      result({"audit", "adopt", verifier_key_});
+      server_.stop();
+    }
+    return former;
+  };
+  EXPECT_EQ(command_for(one_at).find("--key "), std::string::npos) << "the log's latest key did";
+  const auto expect_erased_by = [&](const std::string& command) {
+    const Output done = follow(command);
+    EXPECT_EQ(done.exit_code, 0) << command << "\n" << done.err;
+    expect_verified(archive);
+  };
+  const std::string first = replace_key(/*adopts=*/true);
+  std::string command = command_for(one_at);
+  EXPECT_NE(command.find(" --key '" + first), std::string::npos) << command;
+  expect_erased_by(command);
+  const std::string second = replace_key(/*adopts=*/false);
+  const auto redacted = result({"audit", "redact", kept_at, "--reason", "a secret"});
+  command = redacted.at("archives").at(0).at("commands").at(0).as_string();
+  EXPECT_NE(command.find(" --key '" + second), std::string::npos) << command;
+  expect_erased_by(command);
+  // That key, which the log has never had, is gone.
+  const std::string third = replace_key(/*adopts=*/true);
+  command = command_for(other_at);
+  const std::string unknown = "VERIFIER_KEY";
+  ASSERT_NE(command.find(" --key " + unknown), std::string::npos) << command;
+  expect_erased_by(command.replace(command.find(unknown), unknown.size(), third));
+  EXPECT_EQ(command_for(other_at).find("--key "), std::string::npos) << "its own key did";
+  EXPECT_FALSE(has_text(archive, secret));
 }
 
 TEST_F(KeptRedactionTest, AnArchiveFromBeforeASecondRedactionIsRefusedBesideALaterOne) {  // G17

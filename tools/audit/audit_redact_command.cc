@@ -216,12 +216,10 @@ Called<json::object> run_redact_archive(const Invocation& invocation,
 }
 
 // Names the archive that has a record, too, which was kept before the horizon.
-void add_archive(json::object& result, const RedactionPlan& plan,
-                 const std::filesystem::path& data) {
+void add_archive(json::object& result, const RedactionPlan& plan) {
   if (plan.archive.empty()) return;
-  const std::string command = archive_redaction_command(plan.archive, plan.record.position, data);
-  result["archives"] = json::array{
-      json::object{{"archive", plan.archive.string()}, {"commands", json::array{command}}}};
+  result["archives"] = json::array{json::object{{"archive", plan.archive.string()},
+                                                {"commands", json::array{plan.archive_command}}}};
 }
 
 // Has the server redact the record, and adds its answer to `result`.
@@ -296,7 +294,7 @@ Called<json::object> run_redact(const Invocation& invocation, const RedactOption
                       {"fields", json::array(plan.fields.begin(), plan.fields.end())},
                       {"dry_run", options.dry_run},
                       {"redacted", !options.dry_run && !plan.fields.empty()}};
-  add_archive(result, plan, data);
+  add_archive(result, plan);
   if (options.dry_run) {
     if (!plan.fields.empty()) TRY(std::move(proof).prove());
     return result;

@@ -3,6 +3,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <optional>
+#include <span>
 
 #include <boost/describe/enum_from_string.hpp>
 #include <boost/json/array.hpp>
@@ -14,8 +16,11 @@
 #include "server/text/separated_text.h"
 #include "store/redaction.h"
 #include "store/sha256.h"
+#include "store/signed_note.h"
+#include "tools/audit/audit_keys.h"
 #include "tools/audit/audit_log.h"
 #include "tools/audit/continued_archive.h"
+#include "tools/audit/export_directory.h"
 #include "tools/cli/elapsed_text.h"
 
 namespace signalbox {
@@ -25,21 +30,80 @@ namespace json = boost::json;
 
 constexpr int redaction_number = -32096;  // an error of the client alone, see call_error.cc
 
-// Returns the position of the latest event that redacted this record, or 0. A retention that kept
-// the record kept that event with it.
-Stored<Position> find_redaction(const RocksEventLog& log, Position position) {
-  Position found = 0;
-  const auto visit = [&](Record&& record) {
-    const auto* event = event_as<PayloadRedacted>(record.event);
-    if (event != nullptr && event->redacted_position == position) found = record.position;
-    return true;
-  };
+// Visits the records after `position` that the log has, and of a commit that was kept all.
+Stored<void> scan_present(const RocksEventLog& log, Position position,
+                          const EventLog::Visit& visit) {
   const Horizon horizon = log.horizon();
   for (const PositionRange& range : horizon.kept) {
     if (range.last > position) TRY(log.scan(range.first, range.last, visit));
   }
   TRY(log.scan(std::max(position, horizon.position) + 1, log.tail(), visit));
+  return {};
+}
+
+// Returns the position of the latest event that redacted this record, or 0. A retention that kept
+// the record kept that event with it.
+Stored<Position> find_redaction(const RocksEventLog& log, Position position) {
+  Position found = 0;
+  TRY(scan_present(log, position, [&](Record&& record) {
+    const auto* event = event_as<PayloadRedacted>(record.event);
+    if (event != nullptr && event->redacted_position == position) found = record.position;
+    return true;
+  }));
   return found;
+}
+
+// Returns the keys that the log says were adopted, the latest last, as far as it has that.
+std::vector<NoteVerifier> adopted_keys(const RocksEventLog& log) {
+  std::vector<NoteVerifier> keys;
+  // What can't be read is found by others; here it is a key that isn't known.
+  (void)scan_present(log, 0, [&](Record&& record) {
+    const auto* event = event_as<AuditKeyAdopted>(record.event);
+    if (event == nullptr) return true;
+    for (const std::string& text :
+         {std::string(event->previous), std::string(event->verifier_key)}) {
+      if (auto key = parse_verifier(text)) keys.push_back(*std::move(key));
+    }
+    return true;
+  });
+  return keys;
+}
+
+// Returns the options that name the keys of a redaction in the archive: the service's own private
+// key, and the verifier key that the archive was signed with, if that is another one. A key that
+// nothing here has is VERIFIER_KEY.
+std::string key_options(const RocksEventLog& log, const std::filesystem::path& archive,
+                        const std::filesystem::path& data) {
+  std::error_code unknown;
+  const std::filesystem::path of_the_service = data / "audit.key";
+  const bool is_there = std::filesystem::exists(of_the_service, unknown);
+  const std::string file = is_there ? for_the_shell(of_the_service.string()) : "audit.key";
+  std::string options = " --signing-key " + file;
+  if (!std::filesystem::exists(archive / manifest_name, unknown)) return options;
+  const auto has_signed = [&](const NoteVerifier& key) {
+    return read_export_notes(archive, std::span(&key, 1)).has_value();
+  };
+  std::optional<NoteVerifier> own;
+  if (is_there) {
+    if (const auto signers = read_signers({of_the_service.string()})) {
+      own = signers->front().verifier();
+    }
+  }
+  if (own && has_signed(*own)) return options;
+  const std::vector<NoteVerifier> keys = adopted_keys(log);
+  if (!own && !keys.empty()) own = keys.back();
+  if (!own) return options;
+  const auto signer = std::find_if(keys.rbegin(), keys.rend(), has_signed);
+  if (signer == keys.rend()) return options + " --key VERIFIER_KEY";
+  return *signer == *own ? options : options + " --key " + for_the_shell(signer->text());
+}
+
+// Returns the command that redacts the record in an archive.
+std::string archive_redaction_command(const RocksEventLog& log,
+                                      const std::filesystem::path& archive, Position position,
+                                      const std::filesystem::path& data) {
+  return "signalbox audit redact " + std::to_string(position) + " --archive " +
+         for_the_shell(archive.string()) + key_options(log, archive, data);
 }
 
 // Makes HISTORY_DROPPED for a record that only an archive has, with the command that redacts it
@@ -52,7 +116,7 @@ CallError only_archived(const RocksEventLog& log, Position position,
   json::object& told = error.error.at("data").as_object();
   told["details"].as_object()["archive"] = archive.string();
   json::array& next = told["next_commands"].as_array();
-  next.insert(next.begin(), json::value(archive_redaction_command(archive, position, data)));
+  next.insert(next.begin(), json::value(archive_redaction_command(log, archive, position, data)));
   return error;
 }
 
@@ -71,16 +135,20 @@ CallError needs_stop(const RocksEventLog& log, Position position, const std::fil
                " has them as well; there they are erased at "
                "any time, with the key that signs archives";
     details["archive"] = archive.string();
-    next.push_back(archive_redaction_command(archive, position, data));
+    next.push_back(archive_redaction_command(log, archive, position, data));
   }
   return redaction_refused("REDACTION_NEEDS_STOP", std::move(message), std::move(details),
                            std::move(next));
 }
 
 // Plans what a record that was kept before the horizon needs besides: another base.
-Called<void> plan_base(const RocksEventLog& log, RedactionPlan& plan) {
+Called<void> plan_base(const RocksEventLog& log, const std::filesystem::path& data,
+                       RedactionPlan& plan) {
   if (plan.record.position > log.horizon().position) return {};
   plan.archive = find_archive(log, plan.record.position);
+  if (!plan.archive.empty()) {
+    plan.archive_command = archive_redaction_command(log, plan.archive, plan.record.position, data);
+  }
   if (plan.fields.empty()) return {};
   const auto present = TRY(called(log.base()));
   auto base = redacted_base(log, plan.record, plan.replacement);
@@ -193,7 +261,7 @@ CallError redaction_refused(const char* code, std::string message, json::object 
 Called<RedactionPlan> plan_redaction(const RocksEventLog& log, const std::filesystem::path& data,
                                      Position position, const std::vector<std::string>& fields) {
   auto plan = TRY(plan_record(log, data, position, fields));
-  TRY(plan_base(log, plan));
+  TRY(plan_base(log, data, plan));
   TRY(find_earlier_redaction(log, plan));
   return plan;
 }
@@ -209,16 +277,6 @@ Called<RedactionPlan> plan_living_redaction(const RocksEventLog& log,
   }
   TRY(find_earlier_redaction(log, plan));
   return plan;
-}
-
-std::string archive_redaction_command(const std::filesystem::path& archive, Position position,
-                                      const std::filesystem::path& data) {
-  std::error_code unknown;
-  const auto of_the_service = data / "audit.key";
-  const bool is_there = std::filesystem::exists(of_the_service, unknown);
-  return "signalbox audit redact " + std::to_string(position) + " --archive " +
-         for_the_shell(archive.string()) + " --signing-key " +
-         (is_there ? for_the_shell(of_the_service.string()) : "audit.key");
 }
 
 Stored<Record> renewal_note(const RocksEventLog& log, const std::string& base) {

@@ -21,6 +21,7 @@ struct RedactionPlan {
   // none of them.
   std::string base;
   std::filesystem::path archive;  // the archive that has the record, too; empty: none is known
+  std::string archive_command;    // redacts it there, with the keys for that; empty: see archive
 };
 
 // Plans the redaction of `fields`, or without any of all free text, of the record at `position` of
@@ -44,11 +45,6 @@ Stored<Record> renewal_note(const RocksEventLog& log, const std::string& base);
 
 // Makes the record of the PayloadRedacted event; the log fills in its digests.
 Record redaction_note(const RedactionPlan& plan, Position position, const std::string& reason);
-
-// Returns the command that redacts the record in an archive, with the key's file in the data
-// directory if it is there, else with its usual name.
-std::string archive_redaction_command(const std::filesystem::path& archive, Position position,
-                                      const std::filesystem::path& data);
 
 // Makes an error of the client with this code and exit code 1.
 CallError redaction_refused(const char* code, std::string message, boost::json::object details,
