@@ -36,7 +36,17 @@
 namespace signalbox {
 namespace {
 
-int refuse(spdlog::logger& logger, const StoreError& error) {
+// What a server of a cell has on its disk is a replica, which may lose what it wrote last when its
+// machine does: the cell has that.
+constexpr const char* damaged_replica =
+    "nothing is served from a damaged log, and the cell has the records of this replica: keep a "
+    "copy of the data directory, then put what `signalbox cell seed DIR` makes at another server "
+    "of "
+    "the cell in place of its `log`, `anchor` and `projections`, and start it again. As long as "
+    "the "
+    "database has the cell's whole log, it is enough to remove these three";
+
+int refuse(spdlog::logger& logger, const StoreError& error, bool is_replica = false) {
   logger.error("{}", error.message);
   if (error.kind == StoreError::Kind::in_use) {
     logger.error("one process at a time writes to a data directory: start again once it has ended");
@@ -47,9 +57,9 @@ int refuse(spdlog::logger& logger, const StoreError& error) {
         "them; look at both, then start again as the user that owns the data directory");
   }
   if (error.kind == StoreError::Kind::damaged) {
-    logger.error(
-        "nothing is served from a damaged log; keep a copy of the data directory, then restore a "
-        "complete one");
+    logger.error("{}", is_replica ? damaged_replica
+                                  : "nothing is served from a damaged log; keep a copy of the data "
+                                    "directory, then restore a complete one");
   }
   return exit_code_of(error);
 }
@@ -100,7 +110,7 @@ int serve_once(Config& config, const ReloadSource& reload_source, const LogRewri
   }
   if (!recovery) return 0;
   Stored<Recovered>& recovered = *recovery;
-  if (!recovered) return refuse(logger, recovered.error());
+  if (!recovered) return refuse(logger, recovered.error(), config.cell.has_value());
   std::optional<StopDeadline> stop_deadline;
   Server::Given given{reload_source,
                       rewriters.stage_retention,

@@ -121,6 +121,44 @@ TEST_F(CellSeedTest, StaysInItsCell) {  // K7
       << c.server().messages();
 }
 
+// As a loss of power leaves it, which takes some of what wasn't synced yet.
+TEST_F(CellSeedTest, AReplicaThatItsDiskHasDamagedGoesOnWithASeed) {  // K5
+  start_both();
+  const auto damage = [&](const std::string& goal) {
+    for (int count = 0; count < 5; ++count) {
+      (void)start_run(goal, goal + std::to_string(count));
+      await_position(b_, position_of(a_));
+    }
+    b_.server().kill();
+    fs::path last;
+    for (const auto& each : fs::directory_iterator(b_.server().data() / "log")) {
+      if (each.path().extension() == ".log" && each.path() > last) last = each.path();
+    }
+    std::string bytes = content_of(last);
+    ASSERT_GT(bytes.size(), 1000U);
+    bytes.replace(bytes.size() / 2, 64, std::string(64, '\0'));
+    write_text(last, bytes);
+    b_.server().launch();
+    EXPECT_TRUE(eventually([&] { return !b_.server().running(); }));
+    EXPECT_EQ(b_.server().stop(), 78) << b_.server().messages();  // how it has ended
+    EXPECT_NE(b_.server().messages().find("put what `signalbox cell seed DIR` makes"),
+              std::string::npos)
+        << b_.server().messages();
+  };
+  damage("before");
+  (void)seed(a_, b_);
+  b_.server().start();
+  await_role(b_, "standby");
+  // The database has the whole log.
+  damage("after");
+  for (const char* part : {"log", "anchor", "projections"}) {
+    fs::remove_all(b_.server().data() / part);
+  }
+  b_.server().start();
+  await_position(b_, position_of(a_));
+  expect_same({&b_, &a_});
+}
+
 // The command by itself, at a directory that looks like that of a server of a cell.
 class SeedCommand : public testing::Test {
  protected:
