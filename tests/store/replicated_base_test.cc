@@ -3,6 +3,8 @@
 // the event; whenever any of them is killed (BEHAVIOURS, chapter K).
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <future>
 #include <memory>
 #include <string>
 #include <vector>
@@ -265,6 +267,28 @@ TEST_F(ReplicatedBase, BeforeADropThatIsDueServesWithoutTheTexts) {  // K7
   expect_renewed(*second_.replica, redacted_at - 1);
   second_.restart();
   expect_renewed(*second_.replica, redacted_at - 1);
+}
+
+// A drop that is due isn't made while the base is renewed, which depends on it.
+TEST_F(ReplicatedBase, IsRenewedBeforeADropThatIsMadeMeanwhile) {  // K7
+  const HistoryDrop one = drop(tree_);
+  second_.follow();
+  make(second_, one);
+  const HistoryDrop next = drop(first_.log->frontier());
+  second_.follow();
+  const auto stale = CellReplica::with_base(
+      *second_.log, second_.stage_due(next, second_.log->due_drops().front(), next.base));
+  std::future<Stored<void>> dropped;
+  second_.log->set_redact_base([&](const EventLog& log, const Record& record, const Event& event) {
+    dropped = std::async(std::launch::async, [&] { return second_.log->commit_due_drop(*stale); });
+    EXPECT_EQ(dropped.wait_for(std::chrono::milliseconds(100)), std::future_status::timeout);
+    return redact_base(log, record, event);
+  });
+  redact();
+  second_.follow();
+  EXPECT_EQ(dropped.get().error().kind, StoreError::Kind::rebuilding) << "it has the text";
+  EXPECT_EQ(second_.log->base().value(), base_without);
+  EXPECT_EQ(second_.log->horizon().position, one.position);
 }
 
 // What another version computes, say: the server goes on without the texts, and what is due says
