@@ -86,10 +86,22 @@ void add_lost_job(const Run& run, std::string text, std::vector<std::string> nex
   selection.add(std::move(item));
 }
 
+bool has_job(const Run& run) { return run.attempt && !run.attempt->job_id.empty(); }
+
+bool is_job_elsewhere(const Run& run, const AttentionBounds& bounds) {
+  return bounds.is_elsewhere && bounds.is_elsewhere(run);
+}
+
+// Returns whether add_job() adds an item.
+bool is_job_lost(const Run& run, const AttentionBounds& bounds) {
+  if (!has_job(run)) return false;
+  return is_job_elsewhere(run, bounds) || (bounds.job_trouble && !bounds.job_trouble(run).empty());
+}
+
 // Adds the job of the run's attempt if nobody can see how it ends.
 void add_job(const Run& run, const AttentionBounds& bounds, AttentionSelection& selection) {
-  if (!run.attempt || run.attempt->job_id.empty()) return;
-  if (bounds.is_elsewhere && bounds.is_elsewhere(run)) {
+  if (!has_job(run)) return;
+  if (is_job_elsewhere(run, bounds)) {
     return add_lost_job(run, job_elsewhere_text(*run.attempt), commands_to_settle(run), selection);
   }
   if (!bounds.job_trouble) return;
@@ -222,7 +234,8 @@ std::vector<AttentionItem> attention_of(const World& world, const AttentionBound
   return all.take();
 }
 
-std::map<AttentionKind, std::uint64_t> attention_counts(const World& world) {
+std::map<AttentionKind, std::uint64_t> attention_counts(const World& world,
+                                                        const AttentionBounds& bounds) {
   std::map<AttentionKind, std::uint64_t> counts;
   const auto count = [&counts](const std::optional<AttentionKind>& kind) {
     if (kind) ++counts[*kind];
@@ -230,6 +243,7 @@ std::map<AttentionKind, std::uint64_t> attention_counts(const World& world) {
   for (const auto& [id, run] : world.runs) {
     count(wait_of_station(*run));
     if (waits_paused(*run)) ++counts[AttentionKind::paused_run];
+    if (is_job_lost(*run, bounds)) ++counts[AttentionKind::lost_job];
   }
   for (const auto& [position, id] : world.board.stopped()) {
     count(wait_of_card(world, *world.board.find(id)));

@@ -39,9 +39,10 @@ void select_attention(const World& world, const AttentionBounds& bounds,
 // Returns everything that select_attention() offers, in any order.
 std::vector<AttentionItem> attention_of(const World& world, const AttentionBounds& bounds);
 
-// Returns how many items of each kind attention_of() has without bounds: no failed runs, no lost
-// jobs. It makes no texts, so that the engine's thread can do it often.
-std::map<AttentionKind, std::uint64_t> attention_counts(const World& world);
+// Returns how many items of each kind attention_of() has, but for failed runs. It makes no texts of
+// them, so that the engine's thread can do it often.
+std::map<AttentionKind, std::uint64_t> attention_counts(const World& world,
+                                                        const AttentionBounds& bounds);
 
 // Returns whether the failure is the last of a run that wasn't retried, and that is of no card: of
 // a run that works on a card or merges one, its card waits. Anyone may give a run labels. Any

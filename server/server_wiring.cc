@@ -12,6 +12,7 @@
 #include "server/followers/run_root/run_root_disk.h"
 #include "server/platform/call_bounds.h"
 #include "server/platform/service_manager.h"
+#include "server/rpc/attempt_surroundings.h"
 #include "server/rpc/command_call.h"
 #include "server/rpc/due_leases.h"
 #include "server/rpc/methods/families.h"
@@ -129,7 +130,8 @@ Server::Server(Config& config, Recovered& recovered, RunIndex& index, spdlog::lo
            [this]() -> const FileRetentionReport* {
              if (!file_retention_ || !file_retention_->measured()) return nullptr;
              return &*file_retention_->measured();
-           }},
+           },
+           [this] { return attention_bounds(api_); }},
           clock_.wall_ns()),
       past_worlds_({log_,
                     clock_,

@@ -39,4 +39,16 @@ std::string lasting_job_trouble(const Api& api, const Run& run) {
   return trouble->text;
 }
 
+AttentionBounds attention_bounds(const Api& api) {
+  AttentionBounds bounds;
+  bounds.failed_since_ns = api.clock.wall_ns() - limits::attention_failed_run_ms_max * ns_per_ms;
+  bounds.failed_runs_max = limits::attention_failed_runs_max;
+  bounds.failures_examined_max = limits::attention_failures_examined_max;
+  if (api.ownership) {
+    bounds.is_elsewhere = [&api](const Run& run) { return api.ownership->is_elsewhere(run); };
+  }
+  bounds.job_trouble = [&api](const Run& run) { return lasting_job_trouble(api, run); };
+  return bounds;
+}
+
 }  // namespace signalbox

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "domain/attempt_wait.h"
+#include "projections/attention.h"
 
 namespace signalbox {
 
@@ -22,5 +23,9 @@ inline constexpr std::int64_t job_trouble_waits_ms_min = 5000;
 // is asked about the run's attempt, which must have a job; or "". Also "" for a remote job: its
 // endpoint may be away for a while. Called on the engine's thread.
 std::string lasting_job_trouble(const Api& api, const Run& run);
+
+// Returns the bounds of what waits for a person now, with what this service knows of jobs. It is
+// used on the engine's thread.
+AttentionBounds attention_bounds(const Api& api);
 
 }  // namespace signalbox

@@ -237,7 +237,7 @@ std::string ServiceMetrics::text() {
   Families::set(families.subscriptions, static_cast<double>(sources_.feed.size()));
   std::vector<prometheus::MetricFamily> metrics = families.registry.Collect();
   if (!sources_.engine.is_overdue()) {
-    const auto state = families.state.measure(sources_.engine.world());
+    const auto state = families.state.measure(sources_.engine.world(), sources_.attention());
     metrics.insert(metrics.end(), state.begin(), state.end());
   }
   return prometheus::TextSerializer().Serialize(metrics);

@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 
+#include "projections/attention.h"
 #include "server/cell/cell_view.h"
 #include "server/rpc/connection_figures.h"
 
@@ -48,6 +49,8 @@ class ServiceMetrics {
     std::function<std::optional<CellView>()> cell = [] { return std::nullopt; };
     // The latest round of the file retention; nullptr: there was none.
     std::function<const FileRetentionReport*()> files = nullptr;
+    // What is known beyond the log of what waits for a person.
+    std::function<AttentionBounds()> attention = [] { return AttentionBounds(); };
   };
 
   ServiceMetrics(Sources sources, std::int64_t started_at_ns);

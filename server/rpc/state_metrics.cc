@@ -4,21 +4,19 @@
 
 #include <prometheus/registry.h>
 
-#include "projections/attention.h"
 #include "server/rpc/enum_gauges.h"
 
 namespace signalbox {
 namespace {
 
-// Returns what waits for a person by kind, as far as the world alone says it. Of the service itself
-// it knows only whether that is paused, which is a metric of its own.
-std::map<AttentionKind, double> waiting_by_kind(const World& world) {
+// Returns what waits for a person by kind, as far as that is known without a disk. Of the service
+// itself it knows only whether that is paused, which is a metric of its own.
+std::map<AttentionKind, double> waiting_by_kind(const World& world, const AttentionBounds& bounds) {
   auto counts = zero_for_each<AttentionKind>();
-  for (const auto& [kind, count] : attention_counts(world)) {
+  for (const auto& [kind, count] : attention_counts(world, bounds)) {
     counts[kind] = static_cast<double>(count);
   }
-  for (const AttentionKind kind :
-       {AttentionKind::service, AttentionKind::failed_run, AttentionKind::lost_job}) {
+  for (const AttentionKind kind : {AttentionKind::service, AttentionKind::failed_run}) {
     counts.erase(kind);
   }
   return counts;
@@ -52,7 +50,8 @@ struct StateMetrics::Families {
 StateMetrics::StateMetrics() : families_(std::make_unique<Families>()) {}
 StateMetrics::~StateMetrics() = default;
 
-std::vector<prometheus::MetricFamily> StateMetrics::measure(const World& world) {
+std::vector<prometheus::MetricFamily> StateMetrics::measure(const World& world,
+                                                            const AttentionBounds& bounds) {
   Families& families = *families_;
   families.measure_runs(world);
   set_gauge(families.incarnation, static_cast<double>(world.server.incarnation));
@@ -66,7 +65,7 @@ std::vector<prometheus::MetricFamily> StateMetrics::measure(const World& world) 
   cards.erase(CardStatus::merged);
   for (const auto& [id, card] : world.board.cards()) cards[card->status] += 1;
   set_gauges(families.cards, "status", cards);
-  set_gauges(families.attention, "kind", waiting_by_kind(world));
+  set_gauges(families.attention, "kind", waiting_by_kind(world, bounds));
   return families.registry.Collect();
 }
 

@@ -8,6 +8,7 @@
 #include <prometheus/metric_family.h>
 
 #include "domain/world.h"
+#include "projections/attention.h"
 
 namespace signalbox {
 
@@ -18,8 +19,10 @@ class StateMetrics {
   StateMetrics& operator=(const StateMetrics&) = delete;
   ~StateMetrics();
 
-  // Returns the metrics of this state, at a cost proportional to what is open.
-  [[nodiscard]] std::vector<prometheus::MetricFamily> measure(const World& world);
+  // Returns the metrics of this state, at a cost proportional to what is open. `bounds` says which
+  // jobs nobody can see.
+  [[nodiscard]] std::vector<prometheus::MetricFamily> measure(const World& world,
+                                                              const AttentionBounds& bounds);
 
  private:
   struct Families;

@@ -50,7 +50,7 @@ def healthy(box, minutes):
     for reason in ("backoff", "deferred", "stalled", "quota", "approval", "budget"):
         series[named("signalbox_waiting_stations", f"reason={reason}")] = [
             0 if reason in ("approval", "budget") else 2] * minutes
-    for kind in ("approval", "budget", "paused_run", "blocked_card", "failed_card", "halted_loop",
+    for kind in ("approval", "budget", "paused_run", "lost_job", "blocked_card", "failed_card", "halted_loop",
                  "refused_policy", "held_project"):
         series[named("signalbox_attention_items", f"kind={kind}")] = [
             1 if kind == "paused_run" else 0] * minutes
@@ -181,7 +181,7 @@ SITUATIONS = [
                 {"signalbox_attention_items{kind=approval}": [0] * 90,
                  f"signalbox_attention_items{{kind={kind}}}": [2] * 90},
                 {59: [], 61: ["SignalboxNeedsAnOperator a"]})
-      for kind in ("approval", "blocked_card", "failed_card", "halted_loop", "refused_policy",
+      for kind in ("approval", "lost_job", "blocked_card", "failed_card", "halted_loop", "refused_policy",
                    "held_project")),
     Situation("two kinds wait, one after the other, for longer than an hour: that is one alert",
               {"signalbox_attention_items{kind=approval}": [1] * 40 + [0] * 50,

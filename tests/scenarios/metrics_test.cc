@@ -49,6 +49,7 @@ TEST_F(MetricsTest, CountWhatHappensAndSayWhatIs) {  // R7
   const Samples before = samples();
   EXPECT_EQ(before.at(R"(signalbox_events_total{type="RunStarted"})"), 0);
   EXPECT_EQ(before.at(R"(signalbox_open_runs{status="queued"})"), 0);
+  EXPECT_EQ(before.at(R"(signalbox_attention_items{kind="lost_job"})"), 0);
   const std::string run = start_run("be counted");
   start_run("stay");
   ASSERT_EQ(complete(run, "plan", claim(run), "succeeded").exit_code, 0);

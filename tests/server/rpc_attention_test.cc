@@ -7,6 +7,7 @@
 
 #include "projections/attention.h"
 #include "server/limits.h"
+#include "server/rpc/attempt_surroundings.h"
 #include "tests/server/board_site.h"
 #include "tests/server/one_loop.h"
 
@@ -27,9 +28,11 @@ class RpcAttention : public BoardSite {
   }
   // What metrics count is what is listed.
   void expect_counted() const {
+    AttentionBounds bounds = attention_bounds(api);
+    bounds.failed_runs_max = 0;
     std::map<AttentionKind, std::uint64_t> listed;
-    for (const AttentionItem& item : attention_of(engine.world(), {})) ++listed[item.kind];
-    EXPECT_EQ(attention_counts(engine.world()), listed);
+    for (const AttentionItem& item : attention_of(engine.world(), bounds)) ++listed[item.kind];
+    EXPECT_EQ(attention_counts(engine.world(), bounds), listed);
   }
   Kinds kinds(const std::string& params = "{}") {
     const json::object listed = attention(params);

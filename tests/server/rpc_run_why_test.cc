@@ -57,10 +57,15 @@ TEST_F(RpcRunWhy, AJobThatCannotBeAskedWaitsForAPersonOnceThatLasts) {  // O1, T
   api.job_trouble = [&lasts_ms, at_ns = clock.wall_ns()](const std::string&) {
     return JobTrouble{"IO_FAILED: can't read its directory", at_ns, at_ns - lasts_ms * ns_per_ms};
   };
+  const auto counted = [this] {
+    return attention_counts(engine.world(), attention_bounds(api))[AttentionKind::lost_job];
+  };
   EXPECT_TRUE(waiting().empty()) << "it may be over at the next call";
+  EXPECT_EQ(counted(), 0U);
   lasts_ms = job_trouble_waits_ms_min;
   const auto items = waiting();
   ASSERT_EQ(items.size(), 1U);
+  EXPECT_EQ(counted(), 1U) << "in the metrics";
   EXPECT_EQ(items.at(0).at("kind"), "lost_job");
   EXPECT_EQ(items.at(0).at("text"),
             "its job can't be asked how it is: IO_FAILED: can't read its directory");

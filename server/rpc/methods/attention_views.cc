@@ -19,7 +19,6 @@
 #include "server/rpc/attempt_surroundings.h"
 #include "server/rpc/methods/card_views.h"
 #include "server/rpc/methods/timeline_json.h"
-#include "server/scheduler/job_ownership.h"
 #include "server/scheduler/service_loops.h"
 #include "server/text/described_json.h"
 #include "server/text/printable_text.h"
@@ -117,18 +116,6 @@ void add_overdue_loops(const Api& api, const ServiceLoops& loops,
 
 void add_known_text(json::object& object, const char* name, const std::string& text) {
   if (!text.empty()) object[name] = text;
-}
-
-AttentionBounds attention_bounds(const Api& api) {
-  AttentionBounds bounds;
-  bounds.failed_since_ns = api.clock.wall_ns() - limits::attention_failed_run_ms_max * ns_per_ms;
-  bounds.failed_runs_max = limits::attention_failed_runs_max;
-  bounds.failures_examined_max = limits::attention_failures_examined_max;
-  if (api.ownership) {
-    bounds.is_elsewhere = [&api](const Run& run) { return api.ownership->is_elsewhere(run); };
-  }
-  bounds.job_trouble = [&api](const Run& run) { return lasting_job_trouble(api, run); };
-  return bounds;
 }
 
 std::vector<AttentionItem> service_conditions(const Api& api, const ServiceSources& sources) {
