@@ -5,6 +5,7 @@ import { whyNot } from '../core/identity.js';
 import { useKeys } from '../core/keys.js';
 import { useQuery } from '../core/query.js';
 import { change, go, hrefOf } from '../core/route.js';
+import { clockText } from '../core/time_text.js';
 import { ACTIONS, ActionButtons, cardTarget, MethodButton, TickButton } from '../parts/actions.js';
 import { openDialog } from '../parts/dialog.js';
 import { Answer, Empty, Problem } from '../parts/notice.js';
@@ -21,7 +22,7 @@ function BoardCard(/** @type {{card: any}} */ { card }) {
   return html`<li class="card"><a href=${hrefOf('card', { id: card.card_id })}>${card.title}</a>
     <p class="faint">${card.project} · <${Age} time=${card.changed_at} />${card.attempts > 1 ? ` · ${plural(card.attempts, 'attempt')}` : ''}${card.priority ? ` · priority ${card.priority}` : ''}</p>
     ${why && html`<p class="why">${why}</p>`}
-    ${card.retry_at && html`<p class="faint">is tried again at ${new Date(card.retry_at).toLocaleTimeString()}</p>`}
+    ${card.retry_at && html`<p class="faint">is tried again at ${clockText(card.retry_at)}</p>`}
     ${ACTIONS.prioritize.allows(card) && html`<${ActionButtons} actions=${[ACTIONS.prioritize]} targets=${[cardTarget(card)]} small=${true} />`}</li>`;
 }
 

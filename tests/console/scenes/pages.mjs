@@ -301,6 +301,28 @@ export async function a_board_in_lanes(stage) {
   hadNoComplaint(page);
 }
 
+/** When a card is tried again is told with the day, if that isn’t today. */
+export async function a_card_that_is_tried_again_on_another_day(stage) {
+  const { service } = stage;
+  const place = path.join(path.dirname(service.data), 'site');
+  fs.mkdirSync(place);
+  await service.call('project.put', { name: 'site', repository: repository(place) });
+  const { card_id: id } = await service.call('card.submit', { project: 'site', title: 'waits for days', immediate: false });
+  await service.call('card.block', { card_id: id, reason: 'not yet' });
+  const page = await stage.open('');
+  await page.route(/\/rpc$/, async (route) => {
+    if (route.request().postDataJSON().method !== 'board.get') return route.continue();
+    const response = await route.fetch();
+    const answer = await response.json();
+    for (const card of answer.result.columns.flatMap((column) => column.cards)) card.retry_at = '2031-03-09T12:00:00Z';
+    return route.fulfill({ response, json: answer });
+  });
+  await stage.turn(page, '?page=board', 'waits for days');
+  const text = await page.getByText('is tried again at').textContent();
+  check(/\b9\b/.test(text) && text.includes('Mar'), `the day isn’t there: ${text}`);
+  hadNoComplaint(page);
+}
+
 /** Runs are found by what they wait for, where they are, why they failed, and any part of their goals. */
 export async function runs_by_what_they_wait_for(stage) {
   const asking = await stage.service.startRun('ask somebody', [['review']]);
