@@ -11,6 +11,7 @@
 #include "projections/history_base.h"
 #include "projections/world_codec.h"
 #include "projections/world_snapshot.h"
+#include "server/engine/dropped_history.h"
 
 namespace signalbox {
 namespace {
@@ -23,6 +24,11 @@ constexpr std::size_t kept_bytes_max = 256 * 1024 * 1024;
 
 ReplayWalk::ReplayWalk(const EventLog& log, std::filesystem::path data)
     : log_(log), snapshots_(std::move(data) / "projections" / "snapshots") {}
+
+std::optional<Rejection> ReplayWalk::why_dropped(Position position) const {
+  if (position == 0 || position > log_.horizon().position) return std::nullopt;
+  return history_dropped(log_, position);
+}
 
 Stored<std::optional<WalkStep>> ReplayWalk::go(Position position) {
   SIGNALBOX_CHECK(position <= tail());

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "domain/error.h"
 #include "domain/world.h"
 #include "server/rpc/noun_state.h"
 #include "store/event_log.h"
@@ -34,6 +35,10 @@ class ReplayWalk {
   [[nodiscard]] const World& world() const { return world_; }
   [[nodiscard]] Position position() const { return world_.position; }
   [[nodiscard]] Position tail() const { return log_.tail(); }
+
+  // Returns why there is nothing at `position`: its record was dropped from the log. nullopt if it
+  // wasn't.
+  [[nodiscard]] std::optional<Rejection> why_dropped(Position position) const;
 
   // Goes to `position`, at most the tail, and returns the event there with its changes. 0 is before
   // the first event: then returns nullopt. Fails if the position was dropped from the log, and as

@@ -90,6 +90,29 @@ TEST_F(RetentionHintsTest, AnExportThatEndsAtTheHorizonGoesOn) {
   expect_verified(at("later"), {"--old-checkpoint", first_archive + "/checkpoint"});
 }
 
+// The session goes on where it was.
+TEST_F(RetentionHintsTest, AStepToADroppedPositionSaysSo) {
+  ended_run("a run");
+  server_.stop();
+  const json::object done = retained();
+  server_.start();
+  start_run("a later run");
+  server_.stop();
+  const std::string first = std::to_string(number(done, "horizon") + 1);
+  const Output walked = server_.paste(
+      "printf 'go " + first + "\\nback\\ngo 1\\ndiff 2\\nnext\\n' | signalbox replay --step");
+  ASSERT_EQ(walked.exit_code, 0) << walked.out << walked.err;
+  for (const std::string& position :
+       {std::to_string(number(done, "horizon")), std::string("1"), std::string("2")}) {
+    expect_in(walked.out, "record " + position +
+                              " was archived and dropped: the log has everything from " + first +
+                              " on; the archive is " + text(done, "archive") + "\n");
+  }
+  const std::string next = std::to_string(number(done, "horizon") + 2);
+  const std::size_t at = walked.out.rfind("the archive is ");
+  EXPECT_NE(walked.out.find(" " + next + "  ", at), std::string::npos) << walked.out;
+}
+
 // The bundle of entries that the export has begun is of records that the log has no more.
 TEST_F(RetentionHintsTest, TilesGoOnWhereverTheHorizonIs) {
   ended_run("a run");

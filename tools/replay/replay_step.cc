@@ -105,7 +105,7 @@ ReplayStep::Output ReplayStep::forward(const Words& words) {
 ReplayStep::Output ReplayStep::back(const Words& words) {
   if (!words.argument.empty() && !words.number()) return "back takes a number of events\n";
   if (walk_.position() == 0) return "this is before the first event of the log\n";
-  return move_to(walk_.position() - std::min(words.number().value_or(1), walk_.position()));
+  return move_back_to(walk_.position() - std::min(words.number().value_or(1), walk_.position()));
 }
 
 ReplayStep::Output ReplayStep::go(const Words& words) {
@@ -114,7 +114,7 @@ ReplayStep::Output ReplayStep::go(const Words& words) {
   if (!position || *position > walk_.tail()) {
     return "go takes a position from 0 to " + std::to_string(walk_.tail()) + ", or `end`\n";
   }
-  return move_to(*position);
+  return move_back_to(*position);
 }
 
 ReplayStep::Output ReplayStep::next_of_stream(const Words& words) {
@@ -175,10 +175,17 @@ ReplayStep::Output ReplayStep::show_difference(const Words& words) {
   if (!other || *other > walk_.tail()) {
     return "diff takes a position from 0 to " + std::to_string(walk_.tail()) + "\n";
   }
+  if (const auto dropped = walk_.why_dropped(*other)) return dropped->message + "\n";
   const Position here = walk_.position();
   const auto found = TRY(world_difference(walk_, std::min(here, *other), std::max(here, *other)));
   TRY(called(walk_.go(here)));
   return view_world_difference(printable_fields(found), terminal_);
+}
+
+// A position that isn't in the log any more is no reason to end the session.
+ReplayStep::Output ReplayStep::move_back_to(Position position) {
+  if (const auto dropped = walk_.why_dropped(position)) return dropped->message + "\n";
+  return move_to(position);
 }
 
 ReplayStep::Output ReplayStep::move_to(Position position) {

@@ -35,6 +35,7 @@ class ReplayStep {
   Output next_matching(const std::function<bool(const Record&)>& wanted, const std::string& what);
   Output show_state(const Words& words);
   Output show_difference(const Words& words);
+  Output move_back_to(Position position);
   Output move_to(Position position);
   [[nodiscard]] std::string shown(const WalkStep& step) const;
 
