@@ -72,6 +72,24 @@ TEST_F(MergeStations, WithoutARemoteACheckoutWithChangesIsLeftAlone) {
   EXPECT_EQ(content_of(repository / "file.txt"), "being edited\n");
 }
 
+// Whether the checkout is changed, or was moved on by an earlier attempt, isn't known then.
+TEST_F(MergeStations, WithoutARemoteACheckoutThatGitCantCompareIsToldWithItsError) {
+  with_remote = false;
+  const std::string commit = verified("signalbox/x-7", "new.txt", "new\n");
+  write_text(repository / "file.txt", "being edited\n");
+  const Job merge = merge_of("signalbox/x-7", commit);
+  ASSERT_EQ(end_of(merge).outcome, Outcome::succeeded);
+  const std::string tree = run("rev-parse HEAD^{tree}", workspace_of(merge));
+  ASSERT_TRUE(fs::remove(repository / ".git/objects" / tree.substr(0, 2) / tree.substr(2)));
+  const JobResult pushed = end_of(next(merge, "push"));
+  EXPECT_EQ(pushed.failure.code, "BASE_CHECKED_OUT");
+  EXPECT_NE(pushed.failure.message.find("cannot be read ("), std::string::npos)
+      << pushed.failure.message;
+  EXPECT_NE(pushed.failure.message.find(tree), std::string::npos) << pushed.failure.message;
+  EXPECT_EQ(pushed.failure.message.find("uncommitted"), std::string::npos)
+      << pushed.failure.message;
+}
+
 // A fast-forward never touches what is checked out of a submodule, and leaves behind the one that
 // an older commit names: that is no change of a person's.
 TEST_F(MergeStations, WithoutARemoteWhatIsCheckedOutOfASubmoduleIsNoChange) {

@@ -120,16 +120,21 @@ BuiltinStep require_unlocked(const BuiltinRequest& request, const Target& target
 }
 
 // Returns whether the index of a checkout is that of the commit, and so are its tracked files if
-// `with_files`. What is checked out of a submodule doesn't count: a fast-forward never touches
-// that.
-bool has_files_of(const std::filesystem::path& path, const GitOptions& there,
-                  const std::string& commit, bool with_files = true) {
-  const auto is_same = [&](std::vector<std::string> arguments) {
+// `with_files`; git's error if it can't compare them. What is checked out of a submodule doesn't
+// count: a fast-forward never touches that.
+tl::expected<bool, std::string> has_files_of(const std::filesystem::path& path,
+                                             const GitOptions& there, const std::string& commit,
+                                             bool with_files = true) {
+  const auto is_same = [&](std::vector<std::string> arguments) -> tl::expected<bool, std::string> {
     arguments.insert(arguments.end(), {"--quiet", "--no-ext-diff", "--no-textconv", commit, "--"});
-    return git(path, std::move(arguments), there).ok;
+    const GitOutcome compared = git(path, std::move(arguments), there);
+    const bool is_other = compared.exit_code == 1 && !compared.timed_out;
+    if (!compared.ok && !is_other) return tl::unexpected(compared.message);
+    return compared.ok;
   };
-  return is_same({"diff", "--cached", "--ignore-submodules=none"}) &&
-         (!with_files || is_same({"diff", "--ignore-submodules=all"}));
+  const bool is_index_same = TRY(is_same({"diff", "--cached", "--ignore-submodules=none"}));
+  if (!is_index_same || !with_files) return is_index_same;
+  return is_same({"diff", "--ignore-submodules=all"});
 }
 
 // Fast-forwards the branch in the worktree where it is checked out, and only if no local change can
@@ -150,14 +155,20 @@ BuiltinStep fast_forward(const BuiltinRequest& request, const PinnedRepository& 
   there.place = *place;
   const GitOutcome status = git(
       path, {"status", "--porcelain", "--untracked-files=no", "--ignore-submodules=all"}, there);
-  if (!status.ok) return refuse("cannot be read (" + status.message + ")");
-  // An earlier attempt was killed after it had moved the files on, and before it moved the branch.
-  const bool is_changed =
-      !status.output.empty() || !has_files_of(path, there, "HEAD", /*with_files=*/false);
-  if (is_changed && has_files_of(path, there, target.head)) {
-    return move_ref(request, pinned, target, base);
+  const auto cannot_read = [&](const std::string& why) {
+    return refuse("cannot be read (" + why + ")");
+  };
+  if (!status.ok) return cannot_read(status.message);
+  const auto is_of_head = has_files_of(path, there, "HEAD", /*with_files=*/false);
+  if (!is_of_head) return cannot_read(is_of_head.error());
+  if (!status.output.empty() || !*is_of_head) {
+    // An earlier attempt was killed after it had moved the files on, and before it moved the
+    // branch.
+    const auto is_moved_on = has_files_of(path, there, target.head);
+    if (!is_moved_on) return cannot_read(is_moved_on.error());
+    if (*is_moved_on) return move_ref(request, pinned, target, base);
+    return refuse("has uncommitted changes");
   }
-  if (is_changed) return refuse("has uncommitted changes");
   // `branch.NAME.mergeOptions` may ask for a squash, which changes the files and not the branch.
   const GitOutcome merged = git(path,
                                 {"merge", "--quiet", "--ff-only", "--no-squash",
