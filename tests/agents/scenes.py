@@ -1,13 +1,11 @@
 """What real agents do, and what has to become of it. Each scene gets a Stage."""
 import json
-import os
 import re
-import subprocess
 import threading
 import time
 
 from model_server import Answer, Hang, Refusal
-from stage import RUN_SECONDS, check, is_agent, is_shim
+from stage import RUN_SECONDS, Runner, check, is_agent, is_shim
 
 
 def succeeded(stage, run):
@@ -194,10 +192,12 @@ def resumes_are_billed_once(stage, labels=()):  # A4, A5
 
 
 def wait_for_account(stage, run_id):
-    """Blocks until what claude has printed is in the account of its job."""
+    """Blocks until what claude has printed, or codex has written into its thread's file, is in the account of its
+    job."""
     account = stage.directory / "data" / "jobs" / f"{run_id}-implement-1" / "agent_usage.json"
-    stage.wait(lambda: account.exists() and json.loads(account.read_text())["undeclared"]["input"] > 0,
-               "the account of what was printed")
+    counts = "undeclared" if stage.agent == "claude" else "agents_total"
+    stage.wait(lambda: account.exists() and json.loads(account.read_text())[counts]["input"] > 0,
+               "the account of what was used")
 
 
 def killed_and_resumed(stage, which):
@@ -210,8 +210,7 @@ def killed_and_resumed(stage, which):
         return Hang() if request.number == 2 else Answer("It adds.", tokens_in=2000)
     run_id = stage.start(script, retries=3)
     stage.wait(lambda: stage.requests_of_model() >= 2, "the second request")
-    if stage.agent == "claude":
-        wait_for_account(stage, run_id)
+    wait_for_account(stage, run_id)
     check(stage.kill_processes_of(run_id, which) > 0, "nothing to kill")
     run = stage.end_of(run_id)
     succeeded(stage, run)
@@ -242,7 +241,7 @@ def agent_killed(stage):  # A4, A5
 
 
 def lost_for_good(stage):  # A5
-    """The run ends with the attempt whose shim and agent are killed: what was printed is counted."""
+    """The run ends with the attempt whose shim and agent are killed: what is known by then is counted."""
     def script(request):
         return Answer("I look.", shell(stage, "true"), tokens_out=1) if request.number == 1 else Hang()
     run_id = stage.start(script)
@@ -255,6 +254,18 @@ def lost_for_good(stage):  # A5
     check(attempt["error"]["code"] == "JOB_LOST", f"{attempt}")
     check(run["used"]["tokens"] == stage.model.bill.tokens, f"{run['used']} and not {vars(stage.model.bill)}")
     check(attempt["metadata"]["usage_estimated"], f"{attempt}")
+
+
+def canceled_in_a_turn(stage):  # A5
+    """The run is canceled while codex works, which prints no figures then: those of its thread's file are counted."""
+    def script(request):
+        return Answer("I look.", shell(stage, "true")) if request.number == 1 else Hang()
+    run_id = stage.start(script)
+    stage.wait(lambda: stage.requests_of_model() >= 2, "the second request")
+    stage.service.call("run.cancel", run_id=run_id)
+    run = stage.end_of(run_id)
+    check(run["status"] == "canceled", run["status"])
+    billed(stage, run)
 
 
 def server_killed(stage):  # A4
@@ -276,26 +287,6 @@ def server_killed(stage):  # A4
     succeeded(stage, run)
     check(len(run["stations"][0]["attempts"]) == 1, f"{run['stations'][0]['attempts']}")
     billed(stage, run)
-
-
-class Runner:
-    """A runner of the stage's service, with the stage's agent."""
-
-    def __init__(self, stage):
-        self.stage = stage
-        self.work = stage.directory / "runner"
-        self.start()
-
-    def start(self):
-        with open(self.stage.directory / "runner.log", "ab") as log:
-            self.process = subprocess.Popen(
-                [self.stage.binary, "--data", self.stage.directory / "data", "runner", "--work", self.work,
-                 "--labels", "agents"],
-                stdin=subprocess.DEVNULL, stdout=log, stderr=log, env={**os.environ, **self.stage.environment})
-
-    def kill(self):
-        self.process.kill()
-        self.process.wait()
 
 
 def at_a_runner(stage):  # A4, A5, N1, N5
@@ -360,7 +351,7 @@ def endless_loop_ends_with_its_budget(stage):  # A4, A5
 
 
 def endless_loop_ends_at_its_timeout(stage):  # A4, A5
-    """codex knows no turns: its endless loop ends at the timeout, and the next attempt's total counts."""
+    """codex knows no turns: its endless loop ends at the timeout, with what it has used by then."""
     succeeded(stage, stage.play(lambda _: Answer("It adds.")))
     enough = threading.Event()
 
@@ -375,6 +366,7 @@ def endless_loop_ends_at_its_timeout(stage):  # A4, A5
     check(attempts[0]["error"]["code"] == "TIMEOUT", f"{attempts[0]}")
     used, bill = run["used"], stage.model.bill
     check(bill.requests > 3, f"{vars(bill)}")
+    check(attempts[0]["usage"]["tokens"] > Answer().tokens(), f"the first one has used {attempts[0]['usage']}")
     # codex may have been ended before it had counted its latest answer.
     check(bill.tokens - Answer().tokens() <= used["tokens"] <= bill.tokens, f"{used} and not {vars(bill)}")
 
@@ -386,6 +378,6 @@ SCENES = {
                at_a_runner, background_subagents, endless_loop_ends_with_its_budget],
     "codex": [edits_and_tests, garbage_in_the_answer, refusals_have_their_class,
               usage_limit_without_a_reset, usage_limit_that_ends_this_minute, resumes_are_billed_once,
-              shim_and_agent_killed, shim_killed, agent_killed, server_killed, at_a_runner,
-              endless_loop_ends_at_its_timeout],
+              shim_and_agent_killed, shim_killed, agent_killed, lost_for_good, canceled_in_a_turn,
+              server_killed, at_a_runner, endless_loop_ends_at_its_timeout],
 }

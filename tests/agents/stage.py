@@ -2,6 +2,7 @@
 import os
 import pathlib
 import signal
+import subprocess
 import time
 
 import programs
@@ -157,6 +158,26 @@ class Stage:
             except OSError:
                 continue  # it has ended
         return killed
+
+
+class Runner:
+    """A runner of the stage's service, with the stage's agent."""
+
+    def __init__(self, stage):
+        self.stage = stage
+        self.work = stage.directory / "runner"
+        self.start()
+
+    def start(self):
+        with open(self.stage.directory / "runner.log", "ab") as log:
+            self.process = subprocess.Popen(
+                [self.stage.binary, "--data", self.stage.directory / "data", "runner", "--work", self.work,
+                 "--labels", "agents"],
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log, env={**os.environ, **self.stage.environment})
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
 
 
 def is_shim(words):

@@ -74,6 +74,7 @@ struct AgentReport {
   std::optional<TokenCounts> reported;    // its own latest total, of this process or its session
   TokenCounts unreported;                 // what it printed after that
   bool is_total_of_session = false;       // the agent's totals are always those of the session
+  bool is_total_unfinished = false;       // `reported` lacks a request that was under way
   std::vector<std::string> denied_tools;  // tool names, one per denial
   std::optional<std::int64_t> quota_reset_at_ns;  // end of the usage limit, if reported as data
   bool quota_refused = false;                     // a usage limit was reported as data

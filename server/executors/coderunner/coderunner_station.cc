@@ -9,6 +9,7 @@
 #include "server/executors/coderunner/agent_session.h"
 #include "server/executors/coderunner/agent_task.h"
 #include "server/executors/coderunner/agent_verdict.h"
+#include "server/executors/coderunner/codex_rollout.h"
 #include "server/executors/coderunner/mock_agent.h"
 #include "server/executors/coderunner/session_usage.h"
 #include "server/executors/declared_result.h"
@@ -60,15 +61,16 @@ class SessionRecorder {
 class UsageRecorder {
  public:
   UsageRecorder(const AgentTask& task, const std::filesystem::path& job_directory, bool resume)
-      : job_directory_(job_directory), resume_(resume) {
+      : task_(task), job_directory_(job_directory), resume_(resume) {
     if (resume) before_ = account_before(job_directory, task.attempt, task.resume_session);
   }
 
   void on_report(const AgentReport& report) {
-    if (report.seen == kept_ && report.reported == kept_total_) return;
+    const std::optional<TokenCounts> total = total_of(report);
+    if (report.seen == kept_ && total == kept_total_) return;
     kept_ = report.seen;
-    kept_total_ = report.reported;
-    if (report.reported) return static_cast<void>(declare(report));
+    kept_total_ = total;
+    if (total) return static_cast<void>(declare_total(report, total));
     SessionAccount account = before_;
     account.session = report.session;
     account.undeclared = report.seen;
@@ -78,6 +80,30 @@ class UsageRecorder {
 
   // Returns what the attempt has used, and keeps the account in which that is counted.
   AttemptUsage declare(const AgentReport& report) {
+    return declare_total(report, total_of(report));
+  }
+
+ private:
+  // Returns the agent's own total, or that of its thread's file if the turn hasn't ended with one;
+  // nothing if there is neither.
+  std::optional<TokenCounts> total_of(const AgentReport& report) {
+    const bool has_file = task_.agent == Agent::codex && !report.session.empty();
+    if (report.reported || !has_file) return report.reported;
+    if (!rollout_ || rollout_->thread() != report.session) {
+      rollout_.emplace(codex_home_of_job(), report.session);
+    }
+    std::optional<TokenCounts> total = rollout_->total();
+    // Lower than it was: it isn't the total of the session.
+    if (total && total->tokens() < before_.agents_total.tokens()) total.reset();
+    return total;
+  }
+
+  AttemptUsage declare_total(AgentReport report, const std::optional<TokenCounts>& total) {
+    if (!report.reported && total) {
+      report.reported = total;
+      report.is_total_of_session = true;
+      report.is_total_unfinished = !report.has_result;
+    }
     SettledCall settled = settle_call(report, before_, resume_);
     settled.account.session = report.session;
     settled.account.used = settled.counts;
@@ -86,7 +112,6 @@ class UsageRecorder {
     return {usage_of(settled.counts, report.turns), settled.is_estimate};
   }
 
- private:
   void keep(const SessionAccount& account) const {
     if (const auto written = write_account(job_directory_, account); !written) {
       std::fprintf(stderr, "the session's usage is not kept: %s\n",
@@ -94,9 +119,11 @@ class UsageRecorder {
     }
   }
 
+  const AgentTask& task_;
   const std::filesystem::path& job_directory_;
   const bool resume_;
   SessionAccount before_;
+  std::optional<CodexRollout> rollout_;
   TokenCounts kept_;
   std::optional<TokenCounts> kept_total_;
 };

@@ -1,6 +1,5 @@
 // The parser of `codex exec --json`. One call is one turn; codex doesn't report a cost. Its errors
 // are texts, which may have the service's answer in them: as JSON, or as a status.
-#include <algorithm>
 #include <charconv>
 #include <string_view>
 #include <system_error>
@@ -10,6 +9,7 @@
 
 #include "server/executors/coderunner/agent_fields.h"
 #include "server/executors/coderunner/agent_transcript.h"
+#include "server/executors/coderunner/codex_usage.h"
 #include "server/executors/coderunner/usage_limit.h"
 #include "server/text/utf8_text.h"
 
@@ -59,15 +59,9 @@ class CodexTranscript final : public AgentTranscript {
     report_.api_status = 0;
   }
 
-  // The total of the thread, that of its earlier turns included. Cached input is part of the input.
+  // The total of the thread, that of its earlier turns included.
   void used(const json::object& usage) {
-    TokenCounts total;
-    total.cache_read = figure_field(usage, "cached_input_tokens");
-    total.cache_write = figure_field(usage, "cache_write_input_tokens");
-    const std::int64_t cached = total.cache_read + total.cache_write;
-    total.input = std::max<std::int64_t>(figure_field(usage, "input_tokens") - cached, 0);
-    total.output = figure_field(usage, "output_tokens");
-    report_.reported = total;
+    report_.reported = codex_counts(usage);
     report_.is_total_of_session = true;
   }
 

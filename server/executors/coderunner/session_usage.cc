@@ -75,6 +75,7 @@ SettledCall settle_call(const AgentReport& report, const SessionAccount& before,
     settled.account.declared = since_total;
     settled.is_estimate = true;
   }
+  if (report.is_total_unfinished) settled.is_estimate = true;
   return settled;
 }
 
