@@ -83,9 +83,9 @@ TEST_F(MergeStations, WithoutARemoteACheckoutThatGitCantCompareIsToldWithItsErro
   ASSERT_TRUE(fs::remove(repository / ".git/objects" / tree.substr(0, 2) / tree.substr(2)));
   const JobResult pushed = end_of(next(merge, "push"));
   EXPECT_EQ(pushed.failure.code, "BASE_CHECKED_OUT");
-  EXPECT_NE(pushed.failure.message.find("cannot be read ("), std::string::npos)
+  EXPECT_NE(pushed.failure.message.find("cannot be read (error: bad tree object"),
+            std::string::npos)
       << pushed.failure.message;
-  EXPECT_NE(pushed.failure.message.find(tree), std::string::npos) << pushed.failure.message;
   EXPECT_EQ(pushed.failure.message.find("uncommitted"), std::string::npos)
       << pushed.failure.message;
 }

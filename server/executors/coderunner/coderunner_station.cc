@@ -67,8 +67,9 @@ class UsageRecorder {
 
   void on_report(const AgentReport& report) {
     const std::optional<TokenCounts> total = total_of(report);
-    if (report.seen == kept_ && total == kept_total_) return;
+    if (report.seen == kept_ && report.turns == kept_turns_ && total == kept_total_) return;
     kept_ = report.seen;
+    kept_turns_ = report.turns;
     kept_total_ = total;
     if (total) return static_cast<void>(declare_total(report, total));
     SessionAccount account = before_;
@@ -125,6 +126,7 @@ class UsageRecorder {
   SessionAccount before_;
   std::optional<CodexRollout> rollout_;
   TokenCounts kept_;
+  std::int64_t kept_turns_ = 0;
   std::optional<TokenCounts> kept_total_;
 };
 
