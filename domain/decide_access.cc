@@ -72,8 +72,9 @@ Decided<NewEvents> decide(const World& world, const AdoptAuditKey& command, cons
 }
 
 // A streak ends a minute after its latest event, by the wall clock, so that this holds across
-// restarts. While limits::denial_streaks_max streaks are fresh, no further actor is recorded, so
-// that a caller with many addresses can't fill the log.
+// restarts. While limits::denial_streaks_max streaks are fresh, no further one is recorded, so that
+// a caller with many addresses can't fill the log. Strangers get half of the places, so that they
+// don't hide what callers are denied that the service knows.
 Decided<NewEvents> decide(const World& world, const NoteAccessDenied& command, const Now& now) {
   const auto is_fresh = [&now](const DenialStreak& streak) {
     const std::int64_t age_ns = now.wall_ns - streak.noted_at_ns;
@@ -84,11 +85,11 @@ Decided<NewEvents> decide(const World& world, const NoteAccessDenied& command, c
       std::find_if(denials.begin(), denials.end(), [&command](const DenialStreak& each) {
         return each.actor == command.actor && each.method == command.method;
       });
-  if (same != denials.end()
-          ? is_fresh(*same)
-          : denials.size() >= limits::denial_streaks_max && is_fresh(denials.front())) {
-    return NewEvents{};
-  }
+  if (same != denials.end() && is_fresh(*same)) return NewEvents{};
+  const std::size_t places =
+      command.role ? limits::denial_streaks_max : limits::denial_streaks_max / 2;
+  const auto fresh = std::count_if(denials.begin(), denials.end(), is_fresh);
+  if (static_cast<std::size_t>(fresh) >= places) return NewEvents{};
   return NewEvents{
       {Stream::access(),
        {},

@@ -42,10 +42,9 @@ FileRetention::FileRetention(Parts parts, const FileRetentionSettings& settings)
       cleaner_(parts_.cleaner(*stopped_)),
       loop_(parts_.engine, parts_.clock, std::string(file_retention_loop_name), settings_.schedule,
             {{}, [this](Token, const ScheduledLoop::Ended& ended) {
-               const bool added = add(/*is_dry=*/false, [ended](const FileRetentionReport& report) {
+               (void)add(/*is_dry=*/false, [ended](const FileRetentionReport& report) {
                  ended(report.error.empty() ? std::nullopt : std::optional(report.error));
                });
-               if (!added) ended("too many rounds wait");
              }}) {}
 
 FileRetention::~FileRetention() = default;
@@ -62,9 +61,11 @@ bool FileRetention::is_removing(const RunId& run_id) const {
   return removing_.contains(run_id) || removed_before_.contains(run_id);
 }
 
+// Plans that somebody asked for, and maybe doesn't wait for any more, hold up no round that is due.
 bool FileRetention::add(bool is_dry, Done done) {
-  if (waiting_.size() > limits::file_retention_rounds_max) return false;
-  waiting_.push_back({.is_dry = is_dry, .done = std::move(done)});
+  if (is_dry && waiting_.size() > limits::file_retention_rounds_max) return false;
+  const auto place = is_dry || waiting_.empty() ? waiting_.end() : waiting_.begin() + 1;
+  waiting_.insert(place, {.is_dry = is_dry, .done = std::move(done)});
   begin_next();
   return true;
 }

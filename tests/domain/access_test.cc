@@ -199,6 +199,21 @@ TEST_F(AccessTest, ManyActorsCantFillTheLog) {
   EXPECT_EQ(world.access.denials.size(), limits::denial_streaks_max);
 }
 
+// Whoever has no token doesn't hide what somebody with one is denied.
+TEST_F(AccessTest, StrangersCantKeepOthersOutOfTheLog) {  // G8
+  const auto by_stranger = [](std::string address) {
+    return NoteAccessDenied{std::move(address), "run.start", {}, Role::operator_};
+  };
+  for (std::size_t number = 0; number < limits::denial_streaks_max / 2; ++number) {
+    when(by_stranger("tcp:" + std::to_string(number)));
+    then_names({"AccessDenied"});
+  }
+  when(by_stranger("tcp:another"));
+  then_nothing();
+  when(note("ann"));
+  then_names({"AccessDenied"});
+}
+
 TEST_F(AccessTest, AnAuditKeyNamesTheOneBeforeIt) {
   when(AdoptAuditKey{"box+1", "box"});
   then({adopted("box+1", "")});

@@ -144,5 +144,25 @@ TEST_F(FileRetentionRoundTest, SoManyPlansWaitAndNoMore) {  // A15, P8
   EXPECT_TRUE(plan()) << "there is room again";
 }
 
+TEST_F(FileRetentionRoundTest, PlansThatWaitDontHoldUpARoundThatIsDue) {  // A15, G7
+  std::vector<std::string> order;
+  const auto plan = [this, &order] {
+    return retention.plan([&order](const FileRetentionReport&) { order.emplace_back("plan"); });
+  };
+  asked.at_first_run = [&] {
+    while (plan()) continue;
+    for (ScheduledLoop* loop : retention.loops()) loop->trigger("a test");
+    commit_all();
+    EXPECT_TRUE(asked.removed.empty()) << "the plan under way comes first";
+    asked.at_first_run = [&order] { order.emplace_back("round"); };
+  };
+  EXPECT_TRUE(plan());
+  commit_all();
+  ASSERT_EQ(order.size(), 2 + limits::file_retention_rounds_max);
+  EXPECT_EQ(order[0], "plan");
+  EXPECT_EQ(order[1], "round");
+  EXPECT_FALSE(asked.removed.empty());
+}
+
 }  // namespace
 }  // namespace signalbox

@@ -167,8 +167,8 @@ json::object row_to_json(const RunRow& row) {
   add_time(object, "ended_at", row.ended_at_ns);
   object["started_position"] = row.started_position;
   object["last_position"] = row.last_position;
-  // The row of a run that is being canceled has the cancellation's reason as its message, beside the
-  // code of an attempt that failed before.
+  // The row of a run that is being canceled has the cancellation's reason as its message, beside
+  // the code of an attempt that failed before.
   const bool is_being_canceled = row.cancel_requested && row.ended_position == 0;
   if (!row.error_code.empty() && !is_being_canceled) {
     object["error"] = {{"code", row.error_code}, {"message", row.error_message}};
