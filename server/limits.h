@@ -17,6 +17,9 @@ inline constexpr std::size_t commands_in_flight_max = 1024;
 inline constexpr std::size_t queries_in_flight_max = 8;
 // Queries of one caller that are with the read models' thread; the caller's others wait.
 inline constexpr std::size_t read_model_queries_of_caller_max = 4;
+// Requests of one sender, and of one job, that wait in a queue: for a station, a step or a lock.
+inline constexpr std::size_t waiting_of_sender_max = 8'000;
+inline constexpr std::size_t waiting_of_job_max = 16;
 // The weight of a query against commands_in_flight_max.
 inline constexpr std::size_t query_weight = commands_in_flight_max / queries_in_flight_max;
 // Unsent output. Reading pauses at this size and resumes when the peer has read it.

@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "domain/admission.h"
+#include "domain/try.h"
+#include "server/rpc/waiting_share.h"
 
 namespace signalbox {
 
@@ -14,6 +16,7 @@ Decided<void> ClaimQueue::wait(ClaimStation command, Origin origin, Responder re
                   {{"waiting_claims_max", static_cast<std::int64_t>(waiting_claims_max)}},
                   {"signalbox rpc server.status"});
   }
+  TRY(require_share_of(waiting_, origin));
   waiting_.push_back({std::move(command), std::move(origin), std::move(responder), deadline_ns});
   note_deadline(deadline_ns);
   on_new_deadline_();

@@ -14,6 +14,7 @@
 #include "server/rpc/api.h"
 #include "server/rpc/command_call.h"
 #include "server/rpc/lock_views.h"
+#include "server/rpc/waiting_share.h"
 #include "store/event_log.h"
 
 namespace signalbox {
@@ -36,6 +37,10 @@ void LockQueue::acquire(AcquireLock command, Origin origin, Responder responder)
                              {{"waiting_locks_max", static_cast<std::int64_t>(waiting_locks_max)}},
                              {"signalbox lock list"}});
   }
+  if (wait_ms > 0) {
+    const auto share = require_share(size_, origin, [&] { return waiting_of(origin.actor); });
+    if (!share) return responder.reject(share.error());
+  }
   const std::string key = command.key;
   const std::int64_t deadline_ns = now_ns + wait_ms * ns_per_ms;
   Waiting waiting{next_number_++, std::move(command), std::move(origin), std::move(responder),
@@ -53,6 +58,14 @@ void LockQueue::acquire(AcquireLock command, Origin origin, Responder responder)
   if (const auto due_ns = polls_.due_of(key)) poll_ns = std::min(poll_ns, *due_ns);
   polls_.arm(key, poll_ns);
   on_new_deadline_();
+}
+
+std::size_t LockQueue::waiting_of(const std::string& actor) const {
+  std::size_t count = 0;
+  for (const auto& [key, queue] : queues_) {
+    for (const Waiting& each : queue.waiting) count += each.origin.actor == actor ? 1 : 0;
+  }
+  return count;
 }
 
 std::size_t LockQueue::waiting_for(const std::string& key) const {

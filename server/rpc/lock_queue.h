@@ -69,6 +69,7 @@ class LockQueue {
   [[nodiscard]] std::optional<std::int64_t> next_due_ns() const { return polls_.next_poll_ns(); }
   [[nodiscard]] std::size_t size() const { return size_; }
   [[nodiscard]] std::size_t waiting_for(const std::string& key) const;
+  [[nodiscard]] std::size_t waiting_of(const std::string& actor) const;
 
  private:
   struct Waiting {

@@ -2,9 +2,11 @@
 
 #include <utility>
 
+#include "domain/try.h"
 #include "server/engine/engine.h"
 #include "server/rpc/command_call.h"
 #include "server/rpc/plan_results.h"
+#include "server/rpc/waiting_share.h"
 
 namespace signalbox {
 
@@ -16,6 +18,7 @@ Decided<void> StepQueue::wait(NextStep command, Origin origin, Responder respond
         {{"waiting_step_workers_max", static_cast<std::int64_t>(waiting_step_workers_max)}},
         {"signalbox rpc server.status"});
   }
+  TRY(require_share_of(waiting_, origin));
   waiting_.push_back({std::move(command), std::move(origin), std::move(responder), deadline_ns});
   on_new_deadline_();
   return {};

@@ -204,11 +204,14 @@ TEST_F(EngineClaimQueue, AllAreRefusedAtTheEnd) {
 }
 
 TEST_F(EngineClaimQueue, HasABound) {
-  for (std::size_t count = 0; count < waiting_claims_max; ++count) {
-    claim(R"({"worker":"a","wait_ms":1000})");
+  const std::string params = R"({"worker":"a","wait_ms":1000})";
+  for (std::size_t count = 0; count < waiting_of_sender_max; ++count) claim(params);
+  EXPECT_EQ(claimed_run(*claim(params)), "OVERLOADED") << "it has its share";
+  for (std::size_t count = waiting_of_sender_max; count < waiting_claims_max; ++count) {
+    send_from("station.claim", params, "uid:2");
   }
-  const auto refused = claim(R"({"worker":"b","wait_ms":1000})");
-  EXPECT_EQ(claimed_run(*refused), "OVERLOADED");
+  EXPECT_EQ(claims.size(), waiting_claims_max);
+  EXPECT_EQ(claimed_run(*send_from("station.claim", params, "uid:3")), "OVERLOADED");
 }
 
 }  // namespace

@@ -244,5 +244,19 @@ TEST_F(RpcJobRights, WhoAProcessIs) {  // G10
   EXPECT_EQ(who.of(caller, own)->actor, "job:" + other + "/go/1");
 }
 
+// Its processes could keep everybody else from waiting.
+TEST_F(RpcJobRights, AJobWaitsForFewThingsAtATime) {  // G7, G10
+  const Principal job = authentication.job(job_id_of(start_job())).value();
+  ask("lock.acquire", R"({"key":"k","owner":"ann"})");
+  const std::string wait = request("lock.acquire", R"({"key":"k","owner":"bob","wait_ms":60000})");
+  for (std::size_t count = 0; count < waiting_of_job_max; ++count) {
+    dispatcher.handle(wait, job, peer);
+  }
+  EXPECT_TRUE(peer->lines.empty());
+  dispatcher.handle(wait, job, peer);
+  EXPECT_EQ(code_of(peer->next()), "OVERLOADED");
+  EXPECT_EQ(locks.size(), waiting_of_job_max);
+}
+
 }  // namespace
 }  // namespace signalbox

@@ -125,12 +125,18 @@ TEST_F(RpcLock, TwoWaitsUnderOneCommandIdAreOneGrant) {
 TEST_F(RpcLock, WaitsAreBoundedAndRefusedAtTheEnd) {
   acquire("ann");
   std::vector<std::shared_ptr<ListeningPeer>> waiting;
-  for (std::size_t count = 0; count < waiting_locks_max; ++count) waiting.push_back(waiter("bob"));
-  EXPECT_EQ(outcome(*waiter("eve")), "OVERLOADED");
+  for (std::size_t count = 0; count < waiting_of_sender_max; ++count) {
+    waiting.push_back(waiter("bob"));
+  }
+  EXPECT_EQ(outcome(*waiter("eve")), "OVERLOADED") << "the sender has its share";
+  for (std::size_t count = waiting_of_sender_max; count < waiting_locks_max; ++count) {
+    waiting.push_back(waiter("bob", {}, "uid:2"));
+  }
+  EXPECT_EQ(outcome(*waiter("eve", {}, "uid:3")), "OVERLOADED");
   EXPECT_EQ(outcome(*send_from("lock.acquire", R"({"key":"deploy","owner":"eve"})")), "LOCK_HELD")
       << "who doesn't wait needs no place";
   waiting.front()->is_closed = true;  // its slot becomes free
-  const auto last = waiter("eve");
+  const auto last = waiter("eve", {}, "uid:3");
   EXPECT_EQ(outcome(*last), "waits");
   locks.refuse_all({ErrorCode::SHUTTING_DOWN, "the end", {}, {}});
   EXPECT_EQ(outcome(*last), "SHUTTING_DOWN");

@@ -14,9 +14,11 @@ namespace signalbox {
 
 class RpcLock : public ::testing::Test, protected RpcSite {
  protected:
-  std::shared_ptr<ListeningPeer> waiter(const std::string& owner, const std::string& more = {}) {
+  std::shared_ptr<ListeningPeer> waiter(const std::string& owner, const std::string& more = {},
+                                        const std::string& actor = "uid:1") {
     return send_from("lock.acquire",
-                     R"({"key":"deploy","wait_ms":60000,"owner":")" + owner + "\"" + more + "}");
+                     R"({"key":"deploy","wait_ms":60000,"owner":")" + owner + "\"" + more + "}",
+                     actor);
   }
   boost::json::object acquire(const std::string& owner, const std::string& more = {}) {
     return ask("lock.acquire",

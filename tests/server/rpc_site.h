@@ -161,9 +161,10 @@ class RpcSite {
   }
   // Sends a request over a new connection and returns that, for calls whose response may come
   // later.
-  std::shared_ptr<ListeningPeer> send_from(const std::string& method, const std::string& params) {
+  std::shared_ptr<ListeningPeer> send_from(const std::string& method, const std::string& params,
+                                           const std::string& actor = "uid:1") {
     auto client = std::make_shared<ListeningPeer>();
-    dispatcher.handle(request(method, params), {"uid:1", Role::admin}, client);
+    dispatcher.handle(request(method, params), {actor, Role::admin}, client);
     return client;
   }
   // Starts a run with these params and returns its id.

@@ -316,6 +316,8 @@ void answer_limits(Api& api, Call& call) {
   result["file_descriptors_max"] = file_descriptors_max;
   result["refusals_log_ms_min"] = refusals_log_ms_min;
   result["waiting_claims_max"] = waiting_claims_max;
+  result["waiting_of_sender_max"] = waiting_of_sender_max;
+  result["waiting_of_job_max"] = waiting_of_job_max;
   result["waiting_locks_max"] = waiting_locks_max;
   result["http_header_bytes_max"] = http_header_bytes_max;
   result["http_header_fields_max"] = http_header_fields_max;
