@@ -4,6 +4,7 @@
 #include "domain/limits.h"
 #include "domain/placement.h"
 #include "domain/refusals.h"
+#include "domain/text_parts.h"
 #include "domain/try.h"
 
 namespace signalbox {
@@ -93,12 +94,12 @@ Decided<NewEvents> decide(const World& world, const RefusePolicy& command, const
   const Project* project = known(world, command.project);
   if (project == nullptr) return project_not_found(command.project);
   if (project->refused_digest == command.digest) return NewEvents{};
-  return NewEvents{
-      {Stream::project(command.project),
-       {},
-       0,
-       ProjectEvent{PolicyRefused{command.digest, command.line,
-                                  command.message.substr(0, limits::reason_bytes_max)}}}};
+  return NewEvents{{Stream::project(command.project),
+                    {},
+                    0,
+                    ProjectEvent{PolicyRefused{
+                        command.digest, command.line,
+                        std::string(utf8_prefix(command.message, limits::reason_bytes_max))}}}};
 }
 
 Decided<NewEvents> decide(const World& world, const NoteWorktree& command, const Now&) {
@@ -106,8 +107,9 @@ Decided<NewEvents> decide(const World& world, const NoteWorktree& command, const
   ProjectEvent event =
       command.removed
           ? ProjectEvent{WorktreeRemoved{command.run_id, command.path, command.rescue_ref}}
-          : ProjectEvent{WorktreeLeft{command.run_id, command.path,
-                                      command.reason.substr(0, limits::reason_bytes_max)}};
+          : ProjectEvent{
+                WorktreeLeft{command.run_id, command.path,
+                             std::string(utf8_prefix(command.reason, limits::reason_bytes_max))}};
   return NewEvents{{Stream::project(command.project), {}, 0, std::move(event)}};
 }
 

@@ -11,6 +11,7 @@
 #include "server/git/worktree_removal.h"
 #include "server/limits.h"
 #include "server/platform/call_bounds.h"
+#include "server/text/utf8_text.h"
 
 namespace signalbox {
 namespace {
@@ -36,10 +37,11 @@ NoteWorktree note_of(const std::string& project, const OrphanOutcome& each) {
   NoteWorktree note;
   note.project = project;
   if (const auto run_id = parse_uuid(each.orphan.run_id)) note.run_id = *run_id;
-  note.path = each.orphan.path;
+  note.path = with_replacements(each.orphan.path.string());
   note.removed = each.outcome.result != Removal::left;
   note.rescue_ref = each.outcome.rescue_ref;
-  note.reason = each.orphan.left_because.empty() ? each.outcome.reason : each.orphan.left_because;
+  note.reason = with_replacements(each.orphan.left_because.empty() ? each.outcome.reason
+                                                                   : each.orphan.left_because);
   return note;
 }
 
@@ -112,6 +114,7 @@ NoteWorktree GitBoardFiles::remove_worktree(const CardWorktree& worktree, bool i
   note.removed = outcome.result != Removal::left;
   note.rescue_ref = outcome.rescue_ref;
   note.reason = outcome.reason;
+  note.path = with_replacements(note.path);
   return note;
 }
 

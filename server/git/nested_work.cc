@@ -16,6 +16,7 @@
 #include "server/git/worktree_status.h"
 #include "server/git/worktree_tips.h"
 #include "server/limits.h"
+#include "server/text/printable_text.h"
 
 namespace signalbox {
 namespace {
@@ -106,14 +107,16 @@ tl::expected<void, std::string> add_git_directories(const fs::path& directory, s
     std::error_code ignored;
     if (!fs::is_directory(fs::symlink_status(path, ignored))) continue;
     if (depth == limits::submodule_directories_depth_max || found.size() > limits::submodules_max) {
-      return tl::unexpected("too many directories of submodules are in " + directory.string());
+      return tl::unexpected("too many directories of submodules are in " +
+                            printable(directory.string()));
     }
     const bool is_one = is_git_directory(path);
     if (is_one) found.push_back(path);
     // A submodule's name may have slashes.
     TRY(add_git_directories(is_one ? path / "modules" : path, depth + 1, found));
   }
-  if (error) return tl::unexpected("can't list " + directory.string() + ": " + error.message());
+  if (error)
+    return tl::unexpected("can't list " + printable(directory.string()) + ": " + error.message());
   return {};
 }
 
@@ -154,7 +157,8 @@ tl::expected<OwnWork, std::string> NestedWork::look(const fs::path& path, const 
   const auto links = TRY(submodule_links(path, there, directory));
   for (const std::string& link : links) {
     if (counts && has_files_in_place_of_submodule(path, link)) {
-      work.what = "has files at " + link + ", the place of a submodule that isn't checked out";
+      work.what =
+          "has files at " + printable(link) + ", the place of a submodule that isn't checked out";
       return work;
     }
     if (!is_there(path / link / ".git")) continue;
@@ -168,9 +172,9 @@ tl::expected<OwnWork, std::string> NestedWork::look(const fs::path& path, const 
             .line();
     auto inner =
         look(path / link, directory, is_object_id(linked) ? linked : std::string(), depth + 1);
-    if (!inner) return tl::unexpected("submodule " + link + ": " + inner.error());
+    if (!inner) return tl::unexpected("submodule " + printable(link) + ": " + inner.error());
     if (!inner->what.empty()) {
-      work.what = "has a submodule " + link + ", which " + inner->what;
+      work.what = "has a submodule " + printable(link) + ", which " + inner->what;
       return work;
     }
     for (const std::string& name : inner->ignored) work.ignored.push_back(link + "/" + name);
@@ -189,7 +193,7 @@ tl::expected<std::string, std::string> NestedWork::of_modules(const fs::path& mo
     std::string what = TRY(unpublished_commits(pinned, {}, left, in_git));
     if (what.empty()) continue;
     if (what == unpublished) what += " (`" + in_git + " log --all` shows them)";
-    return "submodule " + each.lexically_relative(modules).string() +
+    return "submodule " + printable(each.lexically_relative(modules).string()) +
            ", which isn't checked out, " + what;
   }
   return std::string();

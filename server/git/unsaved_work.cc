@@ -20,6 +20,7 @@
 #include "server/git/worktree_list.h"
 #include "server/git/worktree_status.h"
 #include "server/git/worktree_tips.h"
+#include "server/text/printable_text.h"
 #include "server/text/utf8_text.h"
 
 namespace signalbox {
@@ -74,12 +75,13 @@ tl::expected<void, std::string> add_submodule_work(const Here& here, NestedWork&
   if (has_files_in_place_of_submodule(here.path, link)) work.uncommitted = true;
   if (!is_there(path / ".git")) return {};
   if (!declared) {
-    set_obstacle(work, link + " is a git repository of its own");
+    set_obstacle(work, printable(link) + " is a git repository of its own");
     return {};
   }
   const auto own_work = nested.of(path);
-  if (!own_work) return tl::unexpected("submodule " + link + ": " + own_work.error());
-  if (!own_work->what.empty()) set_obstacle(work, "submodule " + link + " " + own_work->what);
+  if (!own_work) return tl::unexpected("submodule " + printable(link) + ": " + own_work.error());
+  if (!own_work->what.empty())
+    set_obstacle(work, "submodule " + printable(link) + " " + own_work->what);
   for (const std::string& name : own_work->ignored) work.ignored.push_back(link + "/" + name);
   return {};
 }
@@ -284,13 +286,13 @@ tl::expected<UnsavedWork, std::string> work_in(const Here& here, bool merges_can
   work.uncommitted = status->changed;
   work.ignored = std::move(status->ignored);
   if (!status->repositories.empty()) {
-    set_obstacle(work, status->repositories.front() + " is a git repository of its own");
+    set_obstacle(work, printable(status->repositories.front()) + " is a git repository of its own");
   }
   if (status->submodule_changed) set_obstacle(work, "a submodule was changed");
   const auto hidden = TRY(hidden_files(here.path, here.options(), here.scratch()));
   if (!hidden.empty()) work.uncommitted = true;  // git doesn't say whether they were changed
   if (const auto borrowed = TRY(borrowed_from_worktree(here.path, here.place)); !borrowed.empty()) {
-    set_obstacle(work, "the repository borrows objects from " + borrowed.string() +
+    set_obstacle(work, "the repository borrows objects from " + printable(borrowed.string()) +
                            " (objects/info/alternates)");
   }
 
@@ -301,10 +303,10 @@ tl::expected<UnsavedWork, std::string> work_in(const Here& here, bool merges_can
   listed.insert(listed.end(), work.ignored.begin(), work.ignored.end());
   const auto unlisted = TRY(find_unlisted(here.path, listed));
   if (!unlisted.repositories.empty()) {
-    set_obstacle(work, unlisted.repositories.front() + " has a .git of its own");
+    set_obstacle(work, printable(unlisted.repositories.front()) + " has a .git of its own");
   }
   if (!unlisted.unreadable.empty()) {
-    set_obstacle(work, unlisted.unreadable.front() + " can't be read");
+    set_obstacle(work, printable(unlisted.unreadable.front()) + " can't be read");
   }
   const auto declared = links.empty() ? std::vector<DeclaredSubmodule>()
                                       : declared_submodules(here.path, here.options());
@@ -338,7 +340,7 @@ tl::expected<void, std::string> add_worktrees_inside(const Here& here, UnsavedWo
                            : tl::unexpected(std::move(own).error());
     if (found && !found->any()) continue;
     set_obstacle(work,
-                 "the worktree " + relative.string() + " in it " +
+                 "the worktree " + printable(relative.string()) + " in it " +
                      (found ? "has work of its own" : "can't be looked at: " + found.error()));
   }
   return {};

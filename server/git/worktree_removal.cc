@@ -24,6 +24,7 @@
 #include "server/git/worktree_list.h"
 #include "server/git/worktree_status.h"
 #include "server/platform/atomic_file.h"
+#include "server/text/utf8_text.h"
 #include "store/file_descriptor.h"
 
 namespace signalbox {
@@ -31,8 +32,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-RemovalOutcome left(std::string reason, std::string rescue_ref = {}) {
-  return {Removal::left, std::move(rescue_ref), std::move(reason)};
+// A reason may have the name of a file, which is any bytes.
+RemovalOutcome left(const std::string& reason, std::string rescue_ref = {}) {
+  return {Removal::left, std::move(rescue_ref), with_replacements(reason)};
 }
 
 GitOutcome git_in(const fs::path& directory, std::vector<std::string> arguments) {
@@ -240,8 +242,8 @@ RemovalOutcome remove_worktree(const RemovalRequest& request) {
   const fs::path path = removed_path(request);
   const fs::path pending_delete = pending_delete_path(path);
   if (!is_there(path)) {
-    if (std::string reason = clear_record(request); !reason.empty()) {
-      return left(std::move(reason), rescued_before(request));
+    if (const std::string reason = clear_record(request); !reason.empty()) {
+      return left(reason, rescued_before(request));
     }
     const Removal result = is_there(pending_delete) ? Removal::removed : Removal::nothing_there;
     return request.only_look ? RemovalOutcome{result, {}, {}} : finish(request, result);
@@ -252,8 +254,8 @@ RemovalOutcome remove_worktree(const RemovalRequest& request) {
   const auto found = classify_path(request);
   if (!found) return left(found.error());
   if (found->kind == PathKind::empty_directory) {
-    if (std::string reason = clear_record(request); !reason.empty()) {
-      return left(std::move(reason));
+    if (const std::string reason = clear_record(request); !reason.empty()) {
+      return left(reason);
     }
   }
   IgnoredNames ignored;

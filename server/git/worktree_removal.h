@@ -49,7 +49,7 @@ enum class Removal {
 struct RemovalOutcome {
   Removal result = Removal::left;
   std::string rescue_ref;  // the ref that holds its unsaved work, or empty
-  std::string reason;      // a sentence, if the result is `left`
+  std::string reason;      // a sentence in UTF-8, if the result is `left`
   IgnoredNames ignored = {};
 };
 

@@ -13,6 +13,8 @@
 #include "server/platform/owned_tree.h"
 #include "server/retention/directory_names.h"
 #include "server/text/json_text.h"
+#include "server/text/printable_text.h"
+#include "server/text/utf8_text.h"
 #include "store/file_descriptor.h"
 
 namespace signalbox {
@@ -93,8 +95,8 @@ ClearedWorktrees clear_worktrees(const RunWorktrees& request, const std::atomic<
   ClearedWorktrees cleared;
   const auto kept = [&](const fs::path& path, const std::string& reason) {
     if (request.only_look) cleared = {};  // a removal begins only if nothing has to stay
-    cleared.kept = path.string();
-    cleared.reason = reason;
+    cleared.kept = with_replacements(path.string());
+    cleared.reason = with_replacements(reason);
     return cleared;
   };
   FileDescriptor held;
@@ -145,7 +147,7 @@ ClearedWorktrees clear_worktrees(const RunWorktrees& request, const std::atomic<
 std::string reason_to_keep_root(const ExpiredRun& run, const fs::path& root) {
   const RootContents found = look_into_root(run, root, root);
   if (!found.kept.empty()) {
-    return "it holds " + fs::path(found.kept).lexically_relative(root).string() + ": " +
+    return "it holds " + printable(fs::path(found.kept).lexically_relative(root).string()) + ": " +
            found.reason;
   }
   for (const std::string& name : found.worktrees) {

@@ -196,7 +196,9 @@ Decided<json::value> parse_json(std::string_view text, json::storage_ptr storage
 json::value parse_answer(std::string_view text, json::error_code& error) {
   json::parse_options options;
   options.max_depth = answer_depth;
-  return json::parse({text.data(), text.size()}, error, {}, options);
+  json::value answer = json::parse({text.data(), text.size()}, error, {}, options);
+  if (!error || is_utf8(text)) return answer;
+  return json::parse(with_replacements(text), error, {}, options);
 }
 
 json::object parse_own_answer(std::string_view text) {

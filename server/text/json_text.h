@@ -24,7 +24,8 @@ Decided<boost::json::value> parse_json(std::string_view text,
                                        boost::json::storage_ptr storage = {});
 
 // Parses an answer of this program. It has levels of its own around what clients have sent, so it
-// is deeper than a request may be. Sets `error` for what isn't JSON.
+// is deeper than a request may be. U+FFFD replaces bytes that aren't UTF-8, which earlier versions
+// have recorded. Sets `error` for what isn't JSON.
 boost::json::value parse_answer(std::string_view text, boost::json::error_code& error);
 // Returns the object in an answer that this process has made itself.
 boost::json::object parse_own_answer(std::string_view text);

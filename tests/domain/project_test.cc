@@ -128,6 +128,12 @@ TEST_F(ProjectTest, WhatTheServiceSaysOfItIsCutToFit) {
   then({ProjectEvent{PolicyRefused{digest_of(1), 1, text}}});
   when(NoteWorktree{project, run, "/w", false, "", text + "y"});
   then({ProjectEvent{WorktreeLeft{run, "/w", text}}});
+
+  const std::string whole(limits::reason_bytes_max - 1, 'x');  // and a character of two bytes
+  when(RefusePolicy{project, digest_of(2), 1, whole + "\xC3\xA9"});
+  then({ProjectEvent{PolicyRefused{digest_of(2), 1, whole}}});
+  when(NoteWorktree{project, run, "/w", false, "", whole + "\xC3\xA9"});
+  then({ProjectEvent{WorktreeLeft{run, "/w", whole}}});
 }
 
 }  // namespace

@@ -282,6 +282,21 @@ TEST_F(CardsAtRunners, AWorktreeOfARunnerThatIsGoneForGoodIsGivenUp) {  // N3
       << json::serialize(left);
 }
 
+// The reason has the name of what can't be kept.
+TEST_F(CardsAtRunners, AWorktreeIsLeftWithAReasonWhateverIsInIt) {  // N3, A1
+  write_text(scratch_.path() / "agent.sh",
+             "echo work >work.txt\nd=$(printf 'v\\377'); mkdir \"$d\"; cd \"$d\"; git init -q; "
+             "echo x >x; git add .; git -c user.name=e -c user.email=e@e commit -qm x\n");
+  const RunnerProcess& one = start_runner("one");
+  const std::string id = submit("Add it");
+  (void)decide(id, "reject");
+  await_card(id, "blocked");
+  await([&] { return all_events("WorktreeLeft").size() == 1; });
+  const json::array left = all_events("WorktreeLeft");
+  EXPECT_NE(json::serialize(left).find("v?/ is a git repository of its own"), std::string::npos)
+      << json::serialize(left) << one.log();
+}
+
 // Its card can't go on with the run, so another one does the work.
 TEST_F(CardsAtRunners, SoIsOneThatIsKeptForItsCard) {  // N3, A1
   write_text(scratch_.path() / "agent.sh",

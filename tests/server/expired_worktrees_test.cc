@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "server/text/utf8_text.h"
 #include "tests/fixtures/file_content.h"
 #include "tests/fixtures/temporary_directory.h"
 
@@ -58,6 +59,20 @@ TEST_F(ExpiredWorktreesTest, NothingBehindALinkInThePlaceOfTheRootIsLookedAt) { 
 TEST_F(ExpiredWorktreesTest, ARootThatIsGoneHoldsNothing) {  // A15
   const ClearedWorktrees found = look_at(allowed_ / "gone");
   EXPECT_EQ(found.kept, "") << found.reason;
+}
+
+// JSON carries what is kept, and why, to clients and into the log.
+TEST_F(ExpiredWorktreesTest, WhatIsKeptIsTextWhateverItIsCalled) {  // A15, G1
+  const fs::path root = allowed_ / "a";
+  fs::create_directories(root / "\xff" / ".git");
+  ExpiredRun run;
+  run.root = root.string();
+  EXPECT_EQ(reason_to_keep_root(run, root), "it holds ?: it is a git repository of its own");
+  RunWorktrees request;
+  request.run = run;
+  const ClearedWorktrees found = clear_worktrees(request, false);
+  EXPECT_EQ(found.kept, root.string() + "/\xEF\xBF\xBD");
+  EXPECT_EQ(found.reason, "it is a git repository of its own");
 }
 
 }  // namespace

@@ -21,6 +21,7 @@ struct Asked {
   std::vector<int> removed;
   std::vector<int> paused;
   std::function<void()> at_first_run;  // called once, before it is named
+  std::vector<KeptFiles> kept;
 };
 
 // Has the files of the runs 1 to 3, and begins where it was paused.
@@ -31,6 +32,7 @@ class ThreeRuns final : public RunFileCleaner {
   Stored<void> begin(const FileRound& round) override {
     report_ = {};
     report_.is_dry = round.is_dry;
+    report_.kept = asked_.kept;
     next_ = std::exchange(first_, 1);
     return {};
   }
@@ -104,6 +106,17 @@ TEST_F(FileRetentionRoundTest, ARunRootInUseIsRecognizedHoweverItIsWritten) {  /
   for (int round = 0; round < 3; ++round) run_round();
   EXPECT_EQ(asked.removed, (std::vector<int>{1, 3}));
   EXPECT_EQ(asked.paused, (std::vector<int>{2, 3}));
+}
+
+// A client takes no answer that isn't UTF-8, and `server.status` has them.
+TEST_F(FileRetentionRoundTest, WhatIsKeptIsToldAsTextWhateverItIsCalled) {  // A15, G1
+  asked.kept = {{RunId{}, "/runs/\xff", "can't list /runs/\xff: Input/output error"}};
+  run_round();
+  json::object status;
+  status_of(retention)(status);
+  const json::value& kept = status.at("file_retention").at("measured").at("kept").at(0);
+  EXPECT_EQ(kept.at("what"), "/runs/\xEF\xBF\xBD");
+  EXPECT_EQ(kept.at("reason"), "can't list /runs/\xEF\xBF\xBD: Input/output error");
 }
 
 TEST_F(FileRetentionRoundTest, APlanNamesThePositionAtWhichItBegan) {  // O9

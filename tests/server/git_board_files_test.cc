@@ -5,6 +5,7 @@
 #include <set>
 
 #include "server/executors/job_directory.h"
+#include "server/text/utf8_text.h"
 #include "tests/server/builtin_fixture.h"
 
 namespace signalbox {
@@ -66,6 +67,46 @@ TEST_F(WorktreesOfTheBoard, AreNotThoseThatAnAgentMadeBesideThem) {  // A1
   EXPECT_EQ(fs::path(note.path).filename(), "workspace");
   EXPECT_FALSE(fs::exists(workspace(run_id)));
   EXPECT_TRUE(fs::exists(workspace(run_id).parent_path() / "base"));
+}
+
+// What is noted comes into the log, and in JSON to clients.
+TEST_F(WorktreesOfTheBoard, AreNotedAsTextWhateverIsInThem) {  // A1, G1
+  const RunId run_id = begun();
+  const auto expect_text = [](const NoteWorktree& note, const std::string& what) {
+    EXPECT_FALSE(note.removed);
+    EXPECT_NE(note.reason.find(what), std::string::npos) << note.reason;
+    EXPECT_TRUE(is_utf8(note.path + note.reason)) << note.path << note.reason;
+  };
+  make_repository(workspace(run_id) / "caf\xe9");
+  expect_text(removal_of(run_id, site.root() / "runs"), "caf?/ is a git repository of its own");
+  fs::remove_all(workspace(run_id) / "caf\xe9");
+
+  const fs::path library = make_repository(workspace(run_id) / "l\xe9", {{"lib.txt", "lib\n"}});
+  make_repository(library / "i\xe9", {{"inner.txt", "inner\n"}});
+  const auto declare = [](const fs::path& directory, const std::string& link) {
+    run("config --file .gitmodules submodule.x.path " + link, directory);
+    run("config --file .gitmodules submodule.x.url ./" + link, directory);
+    commit_all(directory, "a submodule");
+  };
+  declare(library, "i\xe9");
+  declare(workspace(run_id), "l\xe9");
+  expect_text(removal_of(run_id, site.root() / "runs"), "submodule l? has commits");
+  run("update-ref refs/remotes/origin/main HEAD", library);
+  expect_text(removal_of(run_id, site.root() / "runs"), "has a submodule i?, which has");
+
+  const RunId other = begun();
+  write_text(workspace(other) / ".gitignore", "trees/\n");
+  commit_all(workspace(other), "ignore");
+  run("worktree add --quiet --detach ../\xff", workspace(other));
+  run("worktree add --quiet --detach trees/\xff", workspace(other));
+  write_text(workspace(other) / "trees/\xff/file.txt", "precious");
+  expect_text(removal_of(other, site.root() / "runs"), "the worktree trees/? in it has work");
+  GitBoardFiles files(site.root() / "runs", live_jobs(site.root() / "jobs"));
+  write_text(workspace(other) / "../\xff/file.txt", "precious");
+  const auto orphans = files.remove_orphans("web", repository, {to_string(other)});
+  ASSERT_TRUE(orphans.has_value()) << orphans.error();
+  ASSERT_EQ(orphans->size(), 2U);
+  for (const NoteWorktree& each : *orphans) expect_text(each, "it has uncommitted work");
 }
 
 TEST_F(WorktreesOfTheBoard, AreLeftWhileTheirRepositoryIsAway) {  // A1

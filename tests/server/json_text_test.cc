@@ -127,5 +127,15 @@ TEST(JsonText, AnswersAreDeeperThanRequests) {  // G1
   EXPECT_TRUE(error);
 }
 
+// An earlier version has recorded the names of files as they were.
+TEST(JsonText, AnAnswerOfAnOldLogIsReadWithReplacements) {  // G1
+  boost::json::error_code error;
+  const json::value answer = parse_answer("{\"of an old log\":\"\xff\"}", error);
+  ASSERT_FALSE(error) << error.message();
+  EXPECT_EQ(answer.at("of an old log"), "\xEF\xBF\xBD");
+  parse_answer("{\"of an old log\":\"\xff\"", error);
+  EXPECT_TRUE(error);
+}
+
 }  // namespace
 }  // namespace signalbox

@@ -5,6 +5,7 @@
 #include "server/limits.h"
 #include "server/platform/clock.h"
 #include "server/text/described_json.h"
+#include "server/text/utf8_text.h"
 #include "tools/cli/json_fields.h"
 #include "tools/runner/old_artifacts.h"
 #include "tools/runner/runner_link.h"
@@ -61,13 +62,15 @@ void RunnerLink::remove_worktrees(RunnerRuns& runs) {
 void RunnerLink::remove_worktree(RunnerRuns& runs, const WorkspaceRemoval& removal) {
   const auto done = runs.remove(removal);
   if (!done) return;
-  const auto said = questions_.call("runner.removed", {{"runner", work_.identity().runner},
-                                                       {"key", work_.identity().key},
-                                                       {"run_id", to_json(removal.run_id)},
-                                                       {"path", done->path},
-                                                       {"removed", done->removed},
-                                                       {"rescued", done->rescued},
-                                                       {"reason", done->reason}});
+  // The service takes UTF-8 only, and the names of files are any bytes.
+  const auto said =
+      questions_.call("runner.removed", {{"runner", work_.identity().runner},
+                                         {"key", work_.identity().key},
+                                         {"run_id", to_json(removal.run_id)},
+                                         {"path", with_replacements(done->path)},
+                                         {"removed", done->removed},
+                                         {"rescued", done->rescued},
+                                         {"reason", with_replacements(done->reason)}});
   if (said) {
     runs.forget(removal.run_id);
   } else {  // the service asks again

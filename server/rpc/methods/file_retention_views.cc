@@ -4,17 +4,20 @@
 #include "server/rpc/responder.h"
 #include "server/scheduler/file_retention.h"
 #include "server/text/time_text.h"
+#include "server/text/utf8_text.h"
 
 namespace signalbox {
 namespace {
 
 namespace json = boost::json;
 
+// The names of files, which reasons have, are any bytes.
 json::array kept_json(const FileRetentionReport& report) {
   json::array kept;
   for (const KeptFiles& each : report.kept) {
-    kept.push_back(
-        {{"run_id", to_string(each.run_id)}, {"what", each.what}, {"reason", each.reason}});
+    kept.push_back({{"run_id", to_string(each.run_id)},
+                    {"what", with_replacements(each.what)},
+                    {"reason", with_replacements(each.reason)}});
   }
   return kept;
 }
