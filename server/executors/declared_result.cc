@@ -28,14 +28,6 @@ tl::unexpected<StoreError> invalid(const std::filesystem::path& path, const std:
   return store_failure(StoreError::Kind::damaged, why, path.string());
 }
 
-bool is_error_code(const std::string& code) {
-  return !code.empty() && code.size() <= 64 &&
-         std::all_of(code.begin(), code.end(), [](char character) {
-           return (character >= 'A' && character <= 'Z') ||
-                  (character >= '0' && character <= '9') || character == '_';
-         });
-}
-
 // Returns why the file can't be a result, judged by its status alone; empty if it can.
 std::string file_error(const struct stat& status) {
   if (!S_ISREG(status.st_mode)) return "it is not a regular file";
@@ -66,6 +58,14 @@ std::string field_error(const DeclaredResult& result) {
 }
 
 }  // namespace
+
+bool is_error_code(const std::string& code) {
+  return !code.empty() && code.size() <= 64 &&
+         std::all_of(code.begin(), code.end(), [](char character) {
+           return (character >= 'A' && character <= 'Z') ||
+                  (character >= '0' && character <= '9') || character == '_';
+         });
+}
 
 DeclaredResult declared_failure(Failure failure) {
   DeclaredResult result;

@@ -45,6 +45,9 @@ BOOST_DESCRIBE_STRUCT(DeclaredResult, (),
                       (outcome, summary, error_class, error_code, error_message, external_ref,
                        usage, quota_reset_at))
 
+// Returns whether `code` is 1 to 64 upper-case letters, digits and '_'.
+bool is_error_code(const std::string& code);
+
 // Returns a result that describes only this failure.
 DeclaredResult declared_failure(Failure failure);
 

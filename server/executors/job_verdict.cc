@@ -88,8 +88,10 @@ JobVerdict job_verdict(const StationDefinition& definition, const ShimResult& fa
                        const Stored<DeclaredResult>& declared, const std::string& last_lines) {
   if (facts.canceled) return canceled("canceled");
   if (!facts.error_code.empty()) {
+    // The job may have written the facts, and a code that isn't one would be refused for good.
     return failed(facts.error_is_transient ? ErrorClass::transient : ErrorClass::config,
-                  facts.error_code, facts.error_message);
+                  is_error_code(facts.error_code) ? facts.error_code : "JOB_INVALID",
+                  facts.error_message);
   }
   if (facts.timed_out) return timed_out(definition);
   if (facts.signal) {

@@ -79,6 +79,27 @@ TEST_F(JobReport, AFailureOfABuiltInStationIsWhatItSays) {  // A14
             "login.txt conflicts (exit code 1)");
 }
 
+// A job may write its supervisor's result as well: what the service refuses would end a job as
+// refused that may be tried again.
+TEST_F(JobReport, AnErrorOfItsSupervisorHasACode) {  // P3, P11
+  const auto code_of_failure = [](const std::string& code) {
+    ShimResult facts;
+    facts.error_code = code;
+    facts.error_is_transient = true;
+    facts.error_message = "it broke";
+    const JobVerdict verdict = job_verdict(StationDefinition{}, facts,
+                                           store_failure(StoreError::Kind::not_found, "none"), {});
+    EXPECT_EQ(verdict.failure.error_class, ErrorClass::transient);
+    EXPECT_EQ(verdict.failure.message, "it broke");
+    return verdict.failure.code;
+  };
+  EXPECT_EQ(code_of_failure("SPAWN_FAILED"), "SPAWN_FAILED");
+  for (const std::string& code :
+       {std::string("a b"), std::string("\xff"), std::string("A\nB"), std::string(65, 'A')}) {
+    EXPECT_EQ(code_of_failure(code), "JOB_INVALID");
+  }
+}
+
 TEST_F(JobReport, UsageCountsWhateverTheEndAndALimitHasItsReset) {
   const std::string usage = R"("usage":{"cost_microusd":250000,"tokens":12})";
   JobResult result = declaring(R"({"outcome":"succeeded",)" + usage + "}");
