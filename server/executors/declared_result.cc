@@ -123,13 +123,13 @@ Stored<DeclaredResult> read_declared_result(const std::filesystem::path& path) {
 
 Stored<void> write_declared_result(const std::filesystem::path& path,
                                    const DeclaredResult& result) {
+  // Names of files, which messages and notes have, are any bytes.
   json::value value = to_json(result);
   if (result.metadata) {
-    auto metadata = parse_json(*result.metadata);
+    auto metadata = parse_json(with_replacements(*result.metadata));
     if (!metadata) return invalid(path, metadata.error().message);
     value.as_object()["metadata"] = std::move(*metadata);
   }
-  // Names of files, which messages have, are any bytes.
   return write_file_atomically(path, with_replacements(json::serialize(value)) + "\n");
 }
 

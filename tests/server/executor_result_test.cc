@@ -118,6 +118,21 @@ TEST_F(JobReport, UsageCountsWhateverTheEndAndALimitHasItsReset) {
   }
 }
 
+// What a station has done isn't done again because a file's name isn't UTF-8.
+TEST_F(JobReport, AResultIsWrittenWhateverFilesAreCalled) {  // P3, A1
+  DeclaredResult declared;
+  declared.outcome = Outcome::succeeded;
+  declared.summary = "left out: \xff";
+  declared.metadata = "{\"note\":\"left out: \xff\"}";
+  const auto path = site.root() / "result.json";
+  const auto written = write_declared_result(path, declared);
+  ASSERT_TRUE(written) << written.error().message;
+  const auto read = read_declared_result(path);
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(read->summary, "left out: \xEF\xBF\xBD");
+  EXPECT_EQ(read->metadata, "{\"note\":\"left out: \xEF\xBF\xBD\"}");
+}
+
 TEST_F(JobReport, DeathBySignalIsTransient) {
   const JobResult result = running("kill -KILL $$");
   EXPECT_EQ(result.failure.code, "KILLED_BY_SIGNAL");
