@@ -5,6 +5,7 @@
 #include "domain/try.h"
 #include "server/executors/coderunner/agent_session.h"
 #include "server/platform/process_table.h"
+#include "server/text/utf8_text.h"
 
 #include <algorithm>
 #include <vector>
@@ -43,7 +44,8 @@ JobResult never_started() {
 
 JobResult failed_submit(const ExecutorError& error) {
   JobResult result;
-  result.failure = {Outcome::failed, error.error_class, error.code, error.message};
+  result.failure = {Outcome::failed, error.error_class, error.code,
+                    shortened(error.message, limits::reason_bytes_max)};
   return result;
 }
 

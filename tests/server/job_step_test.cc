@@ -72,10 +72,12 @@ class JobSteps : public ::testing::Test {
   ScriptedExecutor executor;
   JobProgress progress;
   Words reported;
+  std::string message;  // of the latest result
   JobReports reports{
       [this](const Job&, const std::string& ref) { reported.push_back("submitted " + ref); },
       [this](const Job&, const JobResult& result) {
         reported.push_back("finished " + result.failure.code);
+        message = result.failure.message;
       },
       [this](const Job&, const ExecutorError& error) {
         reported.push_back("trouble " + error.code);
@@ -243,6 +245,19 @@ TEST_F(JobSteps, AStuckJobThatNobodyHereCanEndIsNotGivenUp) {  // N5
   EXPECT_EQ(step(true, 1'000'000), JobStep::in_progress);
   EXPECT_EQ(step(true, 2'000'000), JobStep::in_progress);
   EXPECT_EQ(executor.asked, (Words{"cancel", "poll", "wake", "poll"}));
+}
+
+// The name of a run root is nearly as long as a message may be. A longer one would be refused, and
+// with it the failure, which may be tried again.
+TEST_F(JobSteps, WhyASubmitFailedIsCutToFit) {  // P8
+  const std::string root(limits::path_bytes_max, 'r');
+  const ExecutorError error{ErrorClass::transient, "NO_ROOM", "can't make /" + root + ": no space"};
+  executor.submits = {error, error, error};
+  while (step() != JobStep::over) {
+  }
+  EXPECT_EQ(reported.back(), "finished NO_ROOM");
+  EXPECT_LE(message.size(), limits::reason_bytes_max);
+  EXPECT_TRUE(message.starts_with("can't make /rrr")) << message;
 }
 
 }  // namespace
