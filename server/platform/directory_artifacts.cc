@@ -29,6 +29,10 @@ std::int64_t stored_ns_of(const struct stat& status) {
 template <class IsSize>
 Stored<OpenedBlob> open_file(const fs::path& path, IsSize is_size) {
   FileDescriptor file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  if (!file && errno == ELOOP) {
+    return store_failure(StoreError::Kind::damaged, path.string() + " is a symbolic link",
+                         path.string());
+  }
   struct stat status {};
   if (!file || ::fstat(file.get(), &status) != 0) {
     return tl::unexpected(system_error("open", path));
@@ -106,7 +110,9 @@ Stored<bool> DirectoryArtifacts::confirm(const Digest& sha256, std::uint64_t byt
 
 Stored<std::string> DirectoryArtifacts::get(const Digest& sha256) const {
   const fs::path path = path_of(sha256);
-  auto content = read_regular_file(path, limits::artifact_bytes_max);
+  const auto opened =
+      TRY(open_file(path, [](std::uint64_t size) { return size <= limits::artifact_bytes_max; }));
+  auto content = read_regular_file(opened.file.get(), path, limits::artifact_bytes_max);
   if (!content) return content;
   if (signalbox::sha256(*content) != sha256) {
     return store_failure(StoreError::Kind::damaged,

@@ -26,6 +26,24 @@ TEST_F(DirectoryArtifactsTest, PutAndGet) {
   EXPECT_EQ(store.put("again", "text/plain", "hello\n")->sha256, artifact.sha256);
 }
 
+// It isn't there any more, and no later attempt finds it.
+TEST_F(DirectoryArtifactsTest, AContentThatWasExchangedIsDamaged) {  // P8
+  const Artifact artifact = store.put("notes", "text/plain", "hello\n").value();
+  const auto path = store.path_of(artifact.sha256);
+  const auto kind = [&] { return store.get(artifact.sha256).error().kind; };
+  for (const std::uint64_t bytes : {std::uint64_t{0}, limits::artifact_bytes_max + 1}) {
+    std::filesystem::resize_file(path, bytes);
+    EXPECT_EQ(kind(), StoreError::Kind::damaged) << bytes;
+  }
+  std::filesystem::remove(path);
+  EXPECT_EQ(kind(), StoreError::Kind::not_found);
+  std::filesystem::create_symlink("/etc/hostname", path);
+  EXPECT_EQ(kind(), StoreError::Kind::damaged);
+  std::filesystem::remove(path);
+  std::filesystem::create_directory(path);
+  EXPECT_EQ(kind(), StoreError::Kind::damaged);
+}
+
 // A process was killed while it stored them.
 TEST_F(DirectoryArtifactsTest, WhatAKillLeftOfABlobGoesAfterADay) {  // A15
   const Artifact whole = store.put("notes", "text/plain", "hello\n").value();

@@ -2,6 +2,8 @@
 // came that way; and runners that use them, or can't.
 #include <gtest/gtest.h>
 
+#include <sys/resource.h>
+
 #include <chrono>
 #include <string>
 #include <vector>
@@ -348,6 +350,20 @@ TEST_F(ArtifactUploadsTest, OfWhichOneIsGoneAreRefused) {  // N4
   ASSERT_FALSE(gone);
   EXPECT_EQ(code_of(gone.error()), ArtifactUploads::gone_code);
   EXPECT_TRUE(endpoint_.objects().empty());
+}
+
+// It is tried again; one that is gone would replace the result by a failure.
+TEST_F(ArtifactUploadsTest, OfWhichOneCantBeReadNowAreNotGone) {  // N4
+  const Artifact kept = left("a\n");
+  rlimit files{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &files), 0);
+  const rlimit none{0, files.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+  const auto unread = uploads_.upload({kept}, true);
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &files), 0);
+  ASSERT_FALSE(unread);
+  EXPECT_NE(code_of(unread.error()), ArtifactUploads::gone_code) << message_of(unread.error());
+  EXPECT_TRUE(uploads_.upload({kept}, true));
 }
 
 // The answer to the upload is lost, or comes from something between here and the store.

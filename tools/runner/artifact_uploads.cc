@@ -87,9 +87,14 @@ ArtifactUploads::ArtifactUploads(const ArtifactStore& artifacts, bool is_service
 Called<std::string> ArtifactUploads::content_of(const Artifact& artifact) const {
   auto found = artifacts_.get(artifact.sha256);
   if (found) return std::move(*found);
-  CallError gone = from_store_error(found.error());
-  gone.error["data"] = {{"code", gone_code}};
-  return tl::unexpected(std::move(gone));
+  using Kind = StoreError::Kind;
+  const Kind kind = found.error().kind;
+  CallError unread = from_store_error(found.error());
+  // What can't be read for want of descriptors, or by a disk at the moment, is tried again.
+  if (kind == Kind::not_found || kind == Kind::damaged) {
+    unread.error["data"] = {{"code", gone_code}};
+  }
+  return tl::unexpected(std::move(unread));
 }
 
 // Content first, then the word that names it: the service never has a name without its content.
