@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <utility>
@@ -35,20 +36,33 @@ struct Builder {
   std::array<unsigned char, 4096> first;
   json::value_stack stack{{}, first.data(), first.size()};
   std::size_t keys_read = 0;
+  std::size_t values_left = std::numeric_limits<std::size_t>::max();
+  bool has_too_many_values = false;
 
   Builder() {}  // leaves `first` as it is
   Builder(const Builder&) = delete;
   Builder& operator=(const Builder&) = delete;
 
+  // Called for each value; returns false for one too many.
+  bool count(json::error_code& error) {
+    has_too_many_values = values_left == 0;
+    if (has_too_many_values) {
+      error = json::error::array_too_large;
+    } else {
+      --values_left;
+    }
+    return !has_too_many_values;
+  }
+
   bool on_document_begin(json::error_code&) { return true; }
   bool on_document_end(json::error_code&) { return true; }
-  bool on_object_begin(json::error_code&) { return true; }
+  bool on_object_begin(json::error_code& error) { return count(error); }
   bool on_object_end(std::size_t size, json::error_code&) {
     keys_read += size;
     stack.push_object(size);
     return true;
   }
-  bool on_array_begin(json::error_code&) { return true; }
+  bool on_array_begin(json::error_code& error) { return count(error); }
   bool on_array_end(std::size_t size, json::error_code&) {
     stack.push_array(size);
     return true;
@@ -65,18 +79,18 @@ struct Builder {
     stack.push_chars(part);
     return true;
   }
-  bool on_string(json::string_view part, std::size_t, json::error_code&) {
+  bool on_string(json::string_view part, std::size_t, json::error_code& error) {
     stack.push_string(part);
-    return true;
+    return count(error);
   }
   bool on_number_part(json::string_view, json::error_code&) { return true; }
-  bool on_int64(std::int64_t number, json::string_view, json::error_code&) {
+  bool on_int64(std::int64_t number, json::string_view, json::error_code& error) {
     stack.push_int64(number);
-    return true;
+    return count(error);
   }
-  bool on_uint64(std::uint64_t number, json::string_view, json::error_code&) {
+  bool on_uint64(std::uint64_t number, json::string_view, json::error_code& error) {
     stack.push_uint64(number);
-    return true;
+    return count(error);
   }
   bool on_double(double number, json::string_view, json::error_code& error) {
     if (std::isinf(number)) {  // it couldn't be written again
@@ -85,15 +99,15 @@ struct Builder {
     }
     // Boost.JSON 1.81 multiplies the zero of 0e4440 by infinity.
     stack.push_double(std::isnan(number) ? 0.0 : number);
-    return true;
+    return count(error);
   }
-  bool on_bool(bool truth, json::error_code&) {
+  bool on_bool(bool truth, json::error_code& error) {
     stack.push_bool(truth);
-    return true;
+    return count(error);
   }
-  bool on_null(json::error_code&) {
+  bool on_null(json::error_code& error) {
     stack.push_null();
-    return true;
+    return count(error);
   }
   bool on_comment_part(json::string_view, json::error_code&) { return true; }
   bool on_comment(json::string_view, json::error_code&) { return true; }
@@ -164,19 +178,22 @@ std::size_t add_escape(std::string_view text, std::string& readable) {
   return bytes;
 }
 
-}  // namespace
-
-Decided<json::value> parse_json(std::string_view text, json::storage_ptr storage) {
+Decided<json::value> parse_strictly(std::string_view text, json::storage_ptr storage,
+                                    std::size_t values_max) {
   json::parse_options options;
   options.max_depth = json_depth_max;
   json::basic_parser<Builder> parser(options);
   parser.handler().stack.reset(std::move(storage));
+  parser.handler().values_left = values_max;
   json::error_code error;
   const std::size_t consumed = parser.write_some(false, text.data(), text.size(), error);
   if (error) {
     if (error == json::error::too_deep) {
       return parse_error("more than " + std::to_string(json_depth_max) + " levels of nesting",
                          consumed);
+    }
+    if (parser.handler().has_too_many_values) {
+      return parse_error("more than " + std::to_string(values_max) + " values", consumed);
     }
     return parse_error("not JSON at byte " + std::to_string(consumed) + ": " + error.message(),
                        consumed);
@@ -191,6 +208,16 @@ Decided<json::value> parse_json(std::string_view text, json::storage_ptr storage
     return parse_error("an object has the same key twice", 0);
   }
   return value;
+}
+
+}  // namespace
+
+Decided<json::value> parse_json(std::string_view text, json::storage_ptr storage) {
+  return parse_strictly(text, std::move(storage), std::numeric_limits<std::size_t>::max());
+}
+
+Decided<json::value> parse_bounded_json(std::string_view text, std::size_t values_max) {
+  return parse_strictly(text, {}, values_max);
 }
 
 json::value parse_answer(std::string_view text, json::error_code& error) {

@@ -23,6 +23,10 @@ inline constexpr std::size_t json_depth_max = 32;
 Decided<boost::json::value> parse_json(std::string_view text,
                                        boost::json::storage_ptr storage = {});
 
+// Parses like parse_json(), but PARSE_ERROR for more than `values_max` values, too: each of them
+// takes memory, and the shortest ones take many times that of their text.
+Decided<boost::json::value> parse_bounded_json(std::string_view text, std::size_t values_max);
+
 // Parses an answer of this program. It has levels of its own around what clients have sent, so it
 // is deeper than a request may be. U+FFFD replaces bytes that aren't UTF-8, which earlier versions
 // have recorded. Sets `error` for what isn't JSON.

@@ -1,6 +1,8 @@
 // Tests the executor modal with the faults of its endpoints: refusals, redirects, slow bodies.
 #include <chrono>
 
+#include "server/executors/remote/remote_endpoint.h"
+#include "server/executors/remote/remote_result.h"
 #include "tests/server/modal_fixture.h"
 
 namespace signalbox {
@@ -199,6 +201,22 @@ TEST_F(ModalExecutorTest, ASlowBodyIsWaitedFor) {
   ASSERT_TRUE(modal->submit(one));
   endpoint.fail_next({.method = "GET", .slow = milliseconds(100)});
   EXPECT_EQ(modal->poll(one).value(), JobState::finished);
+}
+
+// Each of them would take the memory of a value, and 32 MiB have 16 million.
+TEST_F(ModalExecutorTest, AResultOfTooManyValuesIsInvalid) {  // S8, P8
+  std::string numbers = R"({"outcome":"succeeded","metadata":{"numbers":[1)";
+  for (std::size_t number = 0; number < remote_answer_values_max; ++number) numbers += ",1";
+  const JobResult result =
+      report_remote_job(job(), "call-1", numbers + "]}}", site.artifacts()).value();
+  EXPECT_EQ(result.failure.code, "RESULT_INVALID");
+  EXPECT_NE(result.failure.message.find("more than 8192 values"), std::string::npos)
+      << result.failure.message;
+  // As many as the metadata may have.
+  std::string most = R"({"outcome":"succeeded","metadata":{"m":[1)";
+  while (most.size() < limits::metadata_bytes_max) most += ",1";
+  EXPECT_EQ(report_remote_job(job(), "call-1", most + "]}}", site.artifacts())->outcome,
+            Outcome::succeeded);
 }
 
 }  // namespace

@@ -89,7 +89,7 @@ std::string task_of(const Job& job) {
 }
 
 Remote<std::string> call_id_in(const HttpResponse& response) {
-  const auto value = parse_json(response.body);
+  const auto value = parse_bounded_json(response.body, remote_answer_values_max);
   const json::object* object = value ? value->if_object() : nullptr;
   const json::value* call_id = object != nullptr ? object->if_contains("call_id") : nullptr;
   const json::string* text = call_id != nullptr ? call_id->if_string() : nullptr;

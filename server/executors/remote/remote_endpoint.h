@@ -2,6 +2,7 @@
 // meaning of responses.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <vector>
@@ -10,6 +11,9 @@
 #include "server/platform/http_request.h"
 
 namespace signalbox {
+
+// Values in an answer's JSON: several times what a valid one can have. Each takes memory.
+inline constexpr std::size_t remote_answer_values_max = 8192;
 
 // A failed request, and when the endpoint allows the next one, if it said so.
 struct RemoteError {

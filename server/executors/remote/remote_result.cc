@@ -8,6 +8,7 @@
 #include "domain/try.h"
 #include "server/executors/artifact_collection.h"
 #include "server/executors/declared_result.h"
+#include "server/executors/remote/remote_endpoint.h"
 #include "server/text/described_json.h"
 #include "server/text/json_text.h"
 #include "server/text/utf8_text.h"
@@ -42,13 +43,13 @@ struct RemoteResult {
 };
 
 Decided<RemoteResult> parse(const std::string& text) {
-  auto value = parse_json(text);
+  auto value = parse_bounded_json(text, remote_answer_values_max);
   if (!value) return tl::unexpected(value.error());
   json::object* object = value->if_object();
   if (object == nullptr) return reject(ErrorCode::INVALID_PARAMS, "it must be an object");
   json::object extras;
   for (const char* name : {"logs", "artifacts"}) {
-    if (const json::value* given = object->if_contains(name)) extras[name] = *given;
+    if (json::value* given = object->if_contains(name)) extras[name] = std::move(*given);
     object->erase(name);
   }
   object->erase("schema");
