@@ -238,7 +238,7 @@ Decided<void> require_base(const std::string& base, const char* what) {
 }
 
 bool is_artifact_name(std::string_view name) {
-  if (name.empty()) return false;
+  if (name.empty() || name.find('\0') != std::string_view::npos) return false;
   for (std::size_t from = 0; from <= name.size();) {
     const std::string_view part = name.substr(from, name.find('/', from) - from);
     if (part == "." || part == "..") return false;
@@ -264,7 +264,7 @@ Decided<void> require_artifacts(const std::vector<Artifact>& artifacts) {
     if (!is_artifact_name(artifact.name)) {
       return reject(
           ErrorCode::INVALID_PARAMS,
-          "artifacts.name must not have a part \".\" or \"..\", without which a URL would "
+          "artifacts.name must not have NUL, or a part \".\" or \"..\", without which a URL would "
           "name something else: give the artifact another name",
           {{"field", std::string("artifacts.name")}, {"name", artifact.name}});
     }

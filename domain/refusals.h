@@ -73,8 +73,8 @@ Decided<void> require_known_line(const char* field, const std::string& text, std
 // for what git takes for an option, or for all but what is named. `what` says what it must be.
 Decided<void> require_base(const std::string& base, const char* what);
 
-// Returns whether an artifact can be asked for by this name: it isn't empty and has no part "." or
-// "..", which clients of HTTP take out of a URL before they send it.
+// Returns whether an artifact can be asked for by this name: it isn't empty, and has no NUL and no
+// part "." or "..", which clients of HTTP take out of a URL before they send it.
 [[nodiscard]] bool is_artifact_name(std::string_view name);
 
 // LIMIT_EXCEEDED if there are more artifacts than an attempt may name beside their bundle, or if a

@@ -102,6 +102,9 @@ TEST_F(StationLimits, AnArtifactHasANameThatAUrlCanHave) {  // P7 S9
     command.stored_artifacts = {Artifact{name, "text/plain", 1, digest_of(1)}};
     EXPECT_EQ(refusal_of(command), ErrorCode::INVALID_PARAMS) << name;
   }
+  CompleteStation with_nul = end_of("a", 2);
+  with_nul.stored_artifacts = {Artifact{std::string("a\0b", 3), "text/plain", 1, digest_of(1)}};
+  EXPECT_EQ(refusal_of(with_nul), ErrorCode::INVALID_PARAMS) << "HTTP has none";
   for (const char* name : {"...", ".a", "a..b", "a/.b/c", "a/", "/a"}) {
     CompleteStation command = end_of("a", 2);
     command.stored_artifacts = {Artifact{name, "text/plain", 1, digest_of(1)}};

@@ -88,7 +88,7 @@ Stored<std::string> store_artifacts(const std::vector<RemoteArtifact>& given, Ar
       return "an artifact has no name, or too long a one";
     }
     if (!is_artifact_name(each.name)) {
-      return "artifact " + each.name + " has a name with a part \".\" or \"..\"";
+      return "artifact " + each.name + " has a name with NUL, or with a part \".\" or \"..\"";
     }
     if (each.text.has_value() == each.base64.has_value()) {
       return "artifact " + each.name + " must have either text or base64";
