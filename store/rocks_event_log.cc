@@ -193,10 +193,11 @@ MerkleFrontier RocksEventLog::frontier() const { return state_->frontier; }
 
 Stored<void> RocksEventLog::close() {
   State& state = *state_;
-  const State::Exclusive exclusive(state);
   if (state.writing == State::Writing::never || state.closed) return {};
   state.closed = true;
+  // Before the lock: a sync that finds no space takes it.
   auto anchored = state.sync_entries();
+  const State::Exclusive exclusive(state);
   if (anchored && state.anchored != state.tail) anchored = state.anchor_tail();
   state.database.reset();
   state.lock = DirectoryLock();

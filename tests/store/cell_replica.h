@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <memory>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include "store/replicated_event_log.h"
 #include "store/rocks_event_log.h"
 #include "tests/fixtures/temporary_directory.h"
+#include "tests/store/faulty_disk.h"
 #include "tests/store/log_directory.h"
 #include "tests/store/sample_events.h"
 
@@ -18,6 +20,7 @@ namespace signalbox::test {
 // A server of the cell: its replica, and its log over it.
 struct CellReplica {
   TemporaryDirectory directory;
+  FaultyDisk disk;  // without a fault until a test sets one
   std::shared_ptr<MemoryChain> chain;
   MemorySharedLog reader{chain};
   std::unique_ptr<RocksEventLog> replica;
@@ -25,7 +28,8 @@ struct CellReplica {
 
   explicit CellReplica(std::shared_ptr<MemoryChain> shared) : chain(std::move(shared)) { open(); }
   void open() {
-    replica = open_log(directory.path());
+    replica =
+        open_log(directory.path(), {.env = disk.env(), .full_pause = std::chrono::milliseconds(1)});
     log = std::make_unique<ReplicatedEventLog>(*replica, std::make_unique<MemorySharedLog>(chain),
                                                [](const std::string&) {});
   }
