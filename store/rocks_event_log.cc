@@ -195,8 +195,10 @@ Stored<void> RocksEventLog::close() {
   State& state = *state_;
   if (state.writing == State::Writing::never || state.closed) return {};
   state.closed = true;
-  // Before the lock: a sync that finds no space takes it.
-  auto anchored = state.sync_entries();
+  // Before the lock: a sync that finds no space takes it. What couldn't be synced once isn't
+  // anchored, whatever a later sync says.
+  Stored<void> anchored;
+  if (state.unsynced) anchored = sync();
   const State::Exclusive exclusive(state);
   if (anchored && state.anchored != state.tail) anchored = state.anchor_tail();
   state.database.reset();

@@ -78,7 +78,7 @@ struct RocksEventLog::State {
   std::chrono::steady_clock::time_point anchored_at{};
   // Sequence number of the first batch that recover() found in the write-ahead logs; 0 for none.
   std::uint64_t wal_sequence = 0;
-  bool unsynced = false;  // append_entries() has written since the last sync
+  bool unsynced = false;  // append_entries() has written since the last sync that succeeded
   bool closed = false;
 
   [[nodiscard]] bool believes_head() const { return options.read_only && options.believes_head; }
@@ -130,7 +130,8 @@ struct RocksEventLog::State {
   AppendResult wrote(MerkleFrontier next);
   // Makes what append_entries() has written durable, if that wasn't done yet.
   Stored<void> sync_entries();
-  AppendResult failed(const StoreError& error);
+  // `was_synced`: what failed was a sync, or may have been one.
+  AppendResult failed(const StoreError& error, bool was_synced = true);
   // Notes that a write found no space.
   void note_full();
   // Attempts to reopen the database for writing after the disk was full.

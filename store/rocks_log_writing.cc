@@ -6,6 +6,7 @@
 
 #include "domain/check.h"
 #include "store/dropped_values.h"
+#include "store/durable_file.h"
 #include "store/entry.h"
 #include "store/frame.h"
 #include "store/head.h"
@@ -87,7 +88,7 @@ AppendResult RocksEventLog::append_entries(Position expected_tail,
     if (status.ok() && redactions.are_there()) state.redactions = std::move(pending);
     if (status.ok() && renews) state.horizon = std::move(next_horizon);
   }
-  if (!status.ok()) return state.failed(state.database->error(status));
+  if (!status.ok()) return state.failed(state.database->error(status), /*was_synced=*/false);
   state.unsynced = true;
   return state.wrote(std::move(next));
 }
@@ -102,9 +103,10 @@ Stored<void> RocksEventLog::sync() {
 Position RocksEventLog::synced() const { return state_->synced; }
 
 Stored<void> RocksEventLog::State::sync_entries() {
-  if (!std::exchange(unsynced, false)) return {};
+  if (!unsynced) return {};
   const rocksdb::Status status = database->sync();
   if (status.ok()) {
+    unsynced = false;
     synced = tail.load();
     return {};
   }
@@ -178,7 +180,7 @@ AppendResult RocksEventLog::State::wrote(MerkleFrontier next) {
   return {AppendStatus::ok, tail, {}};
 }
 
-AppendResult RocksEventLog::State::failed(const StoreError& error) {
+AppendResult RocksEventLog::State::failed(const StoreError& error, bool was_synced) {
   failure = error.message;
   if (error.kind != StoreError::Kind::full) {
     writing = State::Writing::unknown;
@@ -195,6 +197,9 @@ AppendResult RocksEventLog::State::failed(const StoreError& error) {
   if (auto cut = cut_wal_files_after(log_directory(data), last_sequence); !cut) {
     failure += "; " + cut.error().message;
     writing = State::Writing::unknown;
+  } else if (!was_synced && sync_directory(log_directory(data))) {
+    unsynced = false;  // whatever is left of the files is durable now
+    synced = tail.load();
   }
   if (auto opened = open_database(RocksDatabase::Mode::read_only); !opened) {
     failure += "; " + opened.error().message;
@@ -223,10 +228,16 @@ bool RocksEventLog::State::writable_again() {
   if (std::filesystem::space(data, unknown).available < resume_bytes_min) return false;
   const Exclusive exclusive(*this);
   database.reset();
-  auto opened = open_database(RocksDatabase::Mode::resume);
+  // After a sync that failed nothing makes the write-ahead log durable any more: what it has is
+  // written to tables then, and the removal of the log made durable, as at an opening.
+  auto opened =
+      open_database(unsynced ? RocksDatabase::Mode::read_write : RocksDatabase::Mode::resume);
+  if (opened && unsynced) opened = sync_directory(log_directory(data));
   if (opened) {
     const auto head = database->head();
     if (head && *head == frontier) {
+      unsynced = false;
+      synced = tail.load();
       last_sequence = database->last_sequence();
       writing = State::Writing::possible;
       return true;
@@ -237,6 +248,7 @@ bool RocksEventLog::State::writable_again() {
   }
   failure = opened.error().message;
   full_pause = std::min(2 * full_pause, full_pause_max);
+  database.reset();
   if (auto reopened = open_database(RocksDatabase::Mode::read_only); !reopened) {
     failure += "; " + reopened.error().message;
   }

@@ -46,5 +46,53 @@ TEST_F(ReplicaDiskFailure, WithoutSpaceForTheLastSyncTheLogIsClosed) {  // K11
   EXPECT_EQ(second_.log->frontier(), first_.log->frontier());
 }
 
+TEST_F(ReplicaDiskFailure, AfterASyncThatFailedTheAnchorClaimsNoMore) {  // K11
+  second_.disk.status = rocksdb::IOStatus::IOError("as the test wishes");
+  second_.disk.fault = WriteFault::sync_fails;
+  EXPECT_EQ(second_.log->sync().error().kind, StoreError::Kind::io);
+  // The disk has forgotten what it couldn't write: a later sync that succeeds proves nothing.
+  second_.disk.fault = WriteFault::none;
+  const auto closed = second_.replica->close();
+  ASSERT_FALSE(closed);
+  EXPECT_EQ(closed.error().kind, StoreError::Kind::io);
+  EXPECT_EQ(anchored(), second_.replica->synced());
+}
+
+// No sync has failed, so the one of what is left of the files counts, and the log can be closed.
+TEST_F(ReplicaDiskFailure, WithoutSpaceForAnAppendWhatWasBeforeIsMadeDurable) {  // K11
+  const Position tail = second_.replica->tail();
+  first_.append();
+  second_.disk.fault = WriteFault::append_fails;
+  const auto link = MemorySharedLog(chain_).read(tail, 1).value().front();
+  EXPECT_EQ(second_.log->follow(link).error().kind, StoreError::Kind::full);
+  EXPECT_EQ(second_.replica->synced(), tail);
+  const auto closed = second_.replica->close();
+  EXPECT_TRUE(closed) << closed.error().message;
+  EXPECT_EQ(anchored(), tail);
+}
+
+// What a sync couldn't make durable is in the write-ahead log, as far as this process can read it.
+TEST_F(ReplicaDiskFailure, OnceThereIsSpaceWhatWasNotSyncedIsMadeDurable) {  // K11
+  const Position unsynced = second_.replica->tail();
+  second_.disk.fault = WriteFault::sync_fails;
+  EXPECT_EQ(second_.log->sync().error().kind, StoreError::Kind::full);
+  EXPECT_LT(second_.replica->synced(), unsynced);
+  second_.disk.fault = WriteFault::none;
+  first_.append();
+  const auto link = MemorySharedLog(chain_).read(unsynced, 1).value().front();
+  Stored<FollowedLink> followed;
+  ASSERT_TRUE(eventually([&] {
+    followed = second_.log->follow(link);
+    return followed || followed.error().kind != StoreError::Kind::full;
+  }));
+  ASSERT_TRUE(followed) << followed.error().message;
+  EXPECT_GE(second_.replica->synced(), unsynced);
+  EXPECT_FALSE(database_files(second_.directory.path(), ".sst").empty());
+  ASSERT_TRUE(second_.replica->close());
+  EXPECT_EQ(anchored(), first_.log->tail());
+  second_.restart();
+  EXPECT_EQ(second_.log->frontier(), first_.log->frontier());
+}
+
 }  // namespace
 }  // namespace signalbox::test
