@@ -85,10 +85,6 @@ class RocksDatabase {
   // Marks the entries with these keys as ones whose old bytes must be erased; none for "". The
   // batch that replaces an entry marks it.
   void put_erasing(rocksdb::WriteBatch& batch, std::string_view keys) const;
-  // Removes the old bytes of all marked entries from all files, and the marks. Does nothing if
-  // there are none. Blocks until the old files are gone; fails with `io` if they aren't removed in
-  // time. It is all of the steps below in a row, for when nobody else writes.
-  Stored<void> erase_replaced();
 
   // Returns what is marked, and the files that may hold old bytes of it. Any thread.
   [[nodiscard]] Stored<Erasure> plan_erasure() const;
@@ -105,6 +101,8 @@ class RocksDatabase {
   // with `io`. A reader that began before keeps files until it ends.
   [[nodiscard]] Stored<void> await_removal(const std::vector<std::filesystem::path>& files,
                                            std::chrono::milliseconds wait_max) const;
+  // Does both, and makes it durable: for when nobody else uses the log.
+  [[nodiscard]] Stored<void> erase_planned(const Erasure& erasure) const;
   // Returns the batch that removes the marks of the erasure, but not later ones.
   [[nodiscard]] Stored<rocksdb::WriteBatch> end_erasure(const Erasure& erasure) const;
   // Writes everything in memory to tables. Any thread.

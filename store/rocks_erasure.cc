@@ -126,21 +126,10 @@ void RocksDatabase::put_erasing(rocksdb::WriteBatch& batch, std::string_view key
   }
 }
 
-Stored<void> RocksDatabase::erase_replaced() {
-  const auto erasure = TRY(plan_erasure());
-  if (erasure.keys.empty()) return {};
-  auto begun = TRY(begin_erasure());
-  if (const rocksdb::Status written = write(begun); !written.ok()) {
-    return tl::unexpected(error(written));
-  }
+Stored<void> RocksDatabase::erase_planned(const Erasure& erasure) const {
   const auto replaced = TRY(purge_replaced(erasure, nullptr));
   TRY(await_removal(replaced, removal_wait_max));
-  TRY(sync_directory(directory_));
-  auto done = TRY(end_erasure(erasure));
-  if (const rocksdb::Status written = write(done); !written.ok()) {
-    return tl::unexpected(error(written));
-  }
-  return {};
+  return sync_directory(directory_);
 }
 
 Stored<Erasure> RocksDatabase::plan_erasure() const {

@@ -113,16 +113,15 @@ Stored<bool> RocksEventLog::State::finish_erasure() {
   TRY(remove_projections(data));
   // What a drop left that was given up, or made, may have the text.
   TRY(note_finished(TRY(stray_bases()), /*is_purged=*/false));
-  TRY(database->erase_replaced());
-  last_sequence = database->last_sequence();
-  const std::unique_lock changing(horizon_mutex);
-  redactions.is_erasing = false;
+  TRY(erase_replaced());
   return true;
 }
 
+// Without the lock: only the appending thread, on which this runs, closes and reopens the database.
 Stored<bool> RocksEventLog::finish_erasure() {
-  const std::shared_lock reading(state_->mutex);
-  if (state_->database == nullptr) return tl::unexpected(state_->unreadable());
+  const bool is_readable = state_->database != nullptr;
+  if (is_readable && TRY(state_->database->erasing()).empty()) return false;
+  TRY(state_->require_writable());
   return state_->finish_erasure();
 }
 

@@ -111,7 +111,7 @@ class RocksEventLog final : public ReplicaLog {
   // concurrently with append().
   Stored<void> erase_replaced();
   // Does the same, with projections/ as well, if there is something to erase; returns whether there
-  // was. Nobody else may use the log or projections/ meanwhile.
+  // was. After `full` it can be tried again. Nobody else may use the log or projections/ meanwhile.
   Stored<bool> finish_erasure();
 
   // A walk that is under way when a redaction is committed goes on without it.

@@ -72,14 +72,27 @@ Stored<AppendResult> RocksEventLog::commit_redaction(Position expected_tail, con
 }
 
 Stored<void> RocksEventLog::erase_replaced() {
-  State& state = *state_;
-  SIGNALBOX_CHECK(state.writing != State::Writing::never);
-  const std::shared_lock reading(state.mutex);
-  if (state.database == nullptr) return tl::unexpected(state.unreadable());
-  TRY(state.database->erase_replaced());
-  state.last_sequence = state.database->last_sequence();
-  const std::unique_lock changing(state.horizon_mutex);
-  state.redactions.is_erasing = false;
+  SIGNALBOX_CHECK(state_->writing != State::Writing::never);
+  TRY(state_->require_writable());
+  return state_->erase_replaced();
+}
+
+// RocksDB can't go on after a rewriting that found no space either.
+Stored<void> RocksEventLog::State::erase_replaced() {
+  const auto erasure = TRY(database->plan_erasure());
+  if (!erasure.keys.empty()) {
+    auto begun = TRY(database->begin_erasure());
+    TRY(write_values(begun));
+    auto erased = database->erase_planned(erasure);
+    if (!erased && erased.error().kind == StoreError::Kind::full) {
+      static_cast<void>(failed(erased.error()));
+    }
+    TRY(std::move(erased));
+    auto done = TRY(database->end_erasure(erasure));
+    TRY(write_values(done));
+  }
+  const std::unique_lock changing(horizon_mutex);
+  redactions.is_erasing = false;
   return {};
 }
 

@@ -107,9 +107,13 @@ struct RocksEventLog::State {
   Stored<void> recover();
   Stored<void> settle();
   Stored<bool> finish_erasure();
+  // On the appending thread, or while nobody else uses the log.
+  Stored<void> erase_replaced();
   Stored<void> anchor_tail();
   // Returns the result with which a write is refused at the moment; nullopt if it may be attempted.
   std::optional<AppendResult> refused();
+  // Fails with `full` or `io`, and why, if a write is refused at the moment.
+  Stored<void> require_writable();
   // An entry in its new form, and the marks of the erasure of its old one (RocksDatabase).
   struct Replacement {
     Position first = 0;

@@ -123,6 +123,14 @@ std::optional<AppendResult> RocksEventLog::State::refused() {
   return std::nullopt;
 }
 
+Stored<void> RocksEventLog::State::require_writable() {
+  const auto refusal = refused();
+  if (!refusal) return {};
+  const bool is_full = refusal->status == AppendStatus::full;
+  return store_failure(is_full ? StoreError::Kind::full : StoreError::Kind::io,
+                       "the log can't be written: " + failure);
+}
+
 AppendResult RocksEventLog::State::write(std::span<const Commit> commits,
                                          const Replacement* replacement) {
   MerkleFrontier next = frontier;

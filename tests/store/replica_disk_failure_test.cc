@@ -94,5 +94,69 @@ TEST_F(ReplicaDiskFailure, OnceThereIsSpaceWhatWasNotSyncedIsMadeDurable) {  // 
   EXPECT_EQ(second_.log->frontier(), first_.log->frontier());
 }
 
+class UnfinishedErasure : public testing::TestWithParam<WriteFault> {
+ protected:
+  UnfinishedErasure() {
+    append_secret(*log_);
+    append_commits(*log_, 1);
+  }
+
+  void expect_full() { EXPECT_EQ(log_->finish_erasure().error().kind, StoreError::Kind::full); }
+  // Expects that the erasure is finished once there is space.
+  void expect_finished() {
+    disk_.fault = WriteFault::none;
+    Stored<bool> finished;
+    ASSERT_TRUE(eventually([&] {
+      finished = log_->finish_erasure();
+      return finished || finished.error().kind != StoreError::Kind::full;
+    }));
+    ASSERT_TRUE(finished) << finished.error().message;
+    EXPECT_TRUE(*finished);
+    EXPECT_EQ(files_with_secret(data_.path()), "");
+    append_commits(*log_, 1);
+    EXPECT_FALSE(log_->finish_erasure().value());
+    ASSERT_TRUE(log_->close());
+    EXPECT_TRUE(open_log(data_.path())->verify(log_->tail()));
+  }
+
+  TemporaryDirectory data_;
+  FaultyDisk disk_;
+  std::unique_ptr<RocksEventLog> log_ =
+      open_log(data_.path(), {.env = disk_.env(), .full_pause = std::chrono::milliseconds(1)});
+};
+
+INSTANTIATE_TEST_SUITE_P(Faults, UnfinishedErasure,
+                         testing::Values(WriteFault::append_fails, WriteFault::append_is_cut_short,
+                                         WriteFault::sync_fails));
+
+TEST_P(UnfinishedErasure, WaitsForSpaceThatAnAppendDidNotFind) {  // K11
+  ASSERT_EQ(redact_secret(*log_).status, AppendStatus::ok);
+  disk_.fault = GetParam();
+  const Commit commit = sample_commit(log_->tail() + 1, 3);
+  ASSERT_EQ(log_->append(log_->tail(), {&commit, 1}).status, AppendStatus::full);
+  expect_full();
+  expect_finished();
+}
+
+TEST_P(UnfinishedErasure, WaitsForSpaceThatItDoesNotFindItself) {  // K11
+  ASSERT_EQ(redact_secret(*log_).status, AppendStatus::ok);
+  disk_.fault = GetParam();
+  expect_full();
+  expect_full();
+  expect_finished();
+}
+
+// The first write removes the base of the drop.
+TEST_P(UnfinishedErasure, WaitsForSpaceAfterADropThatWasGivenUp) {  // K11
+  const PreparedDrop prepared = prepare_drop(*log_, log_->frontier(), {{1, 3}}, "a base");
+  auto given_up = log_->stage_drop(prepared.drop);
+  ASSERT_TRUE(given_up) << given_up.error().message;
+  ASSERT_FALSE(log_->store_base_part(*given_up).value());
+  ASSERT_EQ(redact_secret(*log_).status, AppendStatus::ok);
+  disk_.fault = GetParam();
+  expect_full();
+  expect_finished();
+}
+
 }  // namespace
 }  // namespace signalbox::test
