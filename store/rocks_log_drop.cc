@@ -177,9 +177,7 @@ Stored<void> RocksEventLog::State::add_leaves(const Horizon& before, StagedDrop&
 
 Stored<bool> RocksEventLog::store_base_part(StagedDrop& staged) {
   State& state = *state_;
-  if (state.refused()) {
-    return store_failure(StoreError::Kind::io, "the log can't be written: " + state.failure);
-  }
+  TRY(state.require_writable());
   if (staged.base_parts == 0) {
     const auto strays = TRY(state.stray_bases());
     TRY(state.note_finished(strays, /*is_purged=*/false));
@@ -339,9 +337,7 @@ Stored<void> RocksEventLog::purge_dropped(std::atomic<bool>* canceled) const {
 
 Stored<void> RocksEventLog::note_purged() {
   State& state = *state_;
-  if (state.refused()) {
-    return store_failure(StoreError::Kind::io, "the log can't be written: " + state.failure);
-  }
+  TRY(state.require_writable());
   const auto strays = TRY(state.stray_bases());
   return state.note_finished(strays, /*is_purged=*/true);
 }

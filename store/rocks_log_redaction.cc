@@ -107,9 +107,7 @@ Stored<Erasure> RocksEventLog::plan_erasure() const {
 
 Stored<void> RocksEventLog::begin_erasure() {
   State& state = *state_;
-  if (state.refused()) {
-    return store_failure(StoreError::Kind::io, "the log can't be written: " + state.failure);
-  }
+  TRY(state.require_writable());
   auto batch = TRY(state.database->begin_erasure());
   // What a drop left that was given up, or made, may have the text.
   for (const std::string& key : TRY(state.stray_bases())) state.database->erase_value(batch, key);
@@ -144,9 +142,7 @@ Stored<void> RocksEventLog::purge_replaced(const Erasure& erasure,
 
 Stored<void> RocksEventLog::note_erased(const Erasure& erasure) {
   State& state = *state_;
-  if (state.refused()) {
-    return store_failure(StoreError::Kind::io, "the log can't be written: " + state.failure);
-  }
+  TRY(state.require_writable());
   auto batch = TRY(state.database->end_erasure(erasure));
   TRY(state.write_values(batch));
   const bool is_erasing = !TRY(state.database->erasing()).empty();
@@ -165,9 +161,7 @@ Stored<void> RocksEventLog::settle_redactions(Position through) {
   PendingRedactions pending = state.redactions;
   const auto settled = std::erase_if(pending.due, [&](Position each) { return each <= through; });
   if (settled == 0) return {};
-  if (state.refused()) {
-    return store_failure(StoreError::Kind::io, "the log can't be written: " + state.failure);
-  }
+  TRY(state.require_writable());
   rocksdb::WriteBatch batch = RocksDatabase::batch(0);
   state.put_pending(batch, pending);
   state.database->touch_entries(batch);

@@ -13,6 +13,7 @@
 #include "store/chain_erasure.h"
 #include "store/merkle_tree.h"
 #include "store/sha256.h"
+#include "tests/eventually.h"
 #include "tests/store/cell_replica.h"
 #include "tests/store/redacted_log.h"
 
@@ -162,6 +163,29 @@ TEST_F(ReplicatedBase, IsRenewedByEachReplicaWithTheRedaction) {  // K7
     expect_renewed(*each->replica, redacted_at - 1);
   }
   EXPECT_EQ(first_.log->frontier(), second_.log->frontier());
+}
+
+TEST_F(ReplicatedBase, OnAFullDiskIsRenewedOnceThereIsSpace) {  // K7, K11
+  const HistoryDrop dropped = drop(tree_);
+  second_.follow();
+  make(second_, dropped);
+  first_.append();
+  second_.follow();
+  second_.disk.fault = WriteFault::sync_fails;
+  EXPECT_EQ(second_.log->sync().error().kind, StoreError::Kind::full);
+  const Position redacted_at = redact();
+  const auto link = MemorySharedLog(chain_).read(second_.log->tail(), 1).value().front();
+  EXPECT_EQ(second_.log->follow(link).error().kind, StoreError::Kind::full);
+  EXPECT_EQ(second_.log->begin_erasure().error().kind, StoreError::Kind::full);
+  EXPECT_EQ(second_.log->note_purged().error().kind, StoreError::Kind::full);
+  second_.disk.fault = WriteFault::none;
+  Stored<FollowedLink> followed;
+  ASSERT_TRUE(eventually([&] {
+    followed = second_.log->follow(link);
+    return followed || followed.error().kind != StoreError::Kind::full;
+  }));
+  ASSERT_TRUE(followed) << followed.error().message;
+  expect_renewed(*second_.replica, redacted_at - 1);
 }
 
 // Killed once it has followed, and once it had stored the base but not the event.
