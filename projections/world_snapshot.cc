@@ -75,6 +75,18 @@ std::vector<std::pair<Position, std::filesystem::path>> snapshots_in(
   return found;
 }
 
+// Removes what a kill has left of snapshots that were being written, to which replace_file() gives
+// these names.
+void remove_unfinished(const std::filesystem::path& directory) {
+  std::error_code ignored;  // if it fails, the next snapshot does it
+  for (const auto& entry : list_directory(directory, ignored)) {
+    const std::filesystem::path& file = entry.path();
+    if (file.extension() != ".tmp" || file.stem().extension() != extension) continue;
+    std::error_code not_removed;
+    std::filesystem::remove(file, not_removed);
+  }
+}
+
 std::filesystem::path file_of(const std::filesystem::path& directory, Position position) {
   std::string digits = std::to_string(position);
   digits.insert(0, 20 - digits.size(), '0');
@@ -100,6 +112,7 @@ Stored<void> write_snapshot(const std::filesystem::path& directory, const World&
   append_integer(bytes, static_cast<std::uint64_t>(body.size()));
   bytes.append(body);
   append_integer(bytes, crc32c(bytes));
+  remove_unfinished(directory);
   TRY(replace_file(file_of(directory, world.position), bytes));
   const auto all = snapshots_in(directory);
   for (std::size_t index = snapshots_kept; index < all.size(); ++index) {

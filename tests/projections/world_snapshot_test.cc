@@ -193,6 +193,18 @@ TEST(WorldSnapshotTest, TheNewestTwoAreKept) {
   EXPECT_EQ(older.problems.size(), 1u);
 }
 
+TEST(WorldSnapshotTest, WhatAKilledWriteLeftIsRemovedByTheNext) {
+  TemporaryDirectory directory;
+  const auto left = directory.path() / "00000000000000000007.snapshot.tmp";
+  write_text(left, "the beginning of a snapshot");
+  write_text(directory.path() / "notes.tmp", "of somebody else");
+  const World world = some_history().world;
+  ASSERT_TRUE(write(directory.path(), world).has_value());
+  EXPECT_FALSE(std::filesystem::exists(left));
+  EXPECT_TRUE(std::filesystem::exists(directory.path() / "notes.tmp"));
+  EXPECT_TRUE(load_newest_snapshot(directory.path(), world.position).snapshot.has_value());
+}
+
 // A flipped byte, a truncation or a trailing byte is detected, and the older snapshot is loaded
 // instead.
 TEST(WorldSnapshotTest, ABadOneIsReportedAndSkipped) {
