@@ -234,5 +234,15 @@ TEST_F(AccessTest, AnAuditKeyIsOneLine) {
   then_rejected(ErrorCode::LIMIT_EXCEEDED);
 }
 
+TEST_F(AccessTest, ATokenSaysWhenAndByWhomItWasIssued) {
+  actor = "uid:0";
+  pass_ms(5);
+  when(issue(1, "ann"));
+  const AccessToken& token = world.access.tokens.at(0);
+  EXPECT_EQ(token.issued_at_ns, now.wall_ns);
+  EXPECT_EQ(token.issued_at, 1U);
+  EXPECT_EQ(token.issued_by, "uid:0");
+}
+
 }  // namespace
 }  // namespace signalbox

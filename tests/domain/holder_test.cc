@@ -211,5 +211,15 @@ TEST_F(HolderTest, ATokenWithoutAKnownHolderIsTakenFromEverybody) {  // G8
   then_names({"LockReleased"});
 }
 
+TEST_F(HolderTest, ANameThatAnUpgradeGaveUsesTheTokensOfTheNameBefore) {
+  world.holders[5] = "uid:1";
+  Sender renamed{"token:ann", /*acts_for_all=*/false, 0, "uid:1"};
+  EXPECT_TRUE(may_use(world, 5, renamed));
+  renamed.former_actor = "uid:2";
+  EXPECT_FALSE(may_use(world, 5, renamed));
+  renamed.former_actor = {};
+  EXPECT_FALSE(may_use(world, 5, renamed));
+}
+
 }  // namespace
 }  // namespace signalbox

@@ -29,6 +29,7 @@ TEST(IdsTest, AnythingElseIsRefused) {
   EXPECT_EQ(parse_digest(std::string(63, 'a')), std::nullopt);
   EXPECT_EQ(parse_digest(std::string(65, 'a')), std::nullopt);
   EXPECT_EQ(parse_digest(std::string(63, 'a') + "x"), std::nullopt);
+  EXPECT_EQ(parse_digest("x" + std::string(63, 'a')), std::nullopt);
 }
 
 RC_GTEST_PROP(IdsTest, WhatIsPrintedIsParsed, ()) {

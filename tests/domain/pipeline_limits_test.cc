@@ -57,6 +57,7 @@ TEST(PipelineLimits, OfAStation) {
   using Station = StationDefinition;
   using Number = std::int64_t;
   constexpr Number timeout = limits::timeout_ms_max;
+  constexpr Number ten_minutes = 10 * 60 * 1000;
   constexpr Number backoff = limits::backoff_ms_max;
   constexpr Number retries = limits::retries_max;
   constexpr Number steps = static_cast<Number>(limits::plan_steps_max);
@@ -65,6 +66,8 @@ TEST(PipelineLimits, OfAStation) {
   const auto set_timeout = [](Station& s, Number v) { s.timeout_ms = v; };
   const auto set_lease = [](Station& s, Number v) { s.heartbeat_timeout_ms = v; };
   const auto set_check = [](Station& s, Number v) { s.checks->checks[0].timeout_ms = v; };
+  const auto set_grace = [](Station& s, Number v) { s.cancel_grace_ms = v; };
+  const auto set_poll = [](Station& s, Number v) { s.modal->poll_ms = v; };
   const auto set_steps = [count](Station& s, Number v) { s.deep_work->max_steps = count(v); };
   const auto set_explore = [](Station& s, Number v) { s.deep_work->explore_timeout_ms = v; };
   const auto set_step = [](Station& s, Number v) { s.deep_work->step_timeout_ms = v; };
@@ -94,6 +97,11 @@ TEST(PipelineLimits, OfAStation) {
             }
           }),
       bound<Number>("checks.timeout", checks, timeout, timeout + 1, set_check),
+      bound<Number>("checks.timeout", checks, 1, 0, set_check),
+      bound<Number>("cancel_grace", worker, 0, -1, set_grace),
+      bound<Number>("cancel_grace", worker, ten_minutes, ten_minutes + 1, set_grace),
+      bound<Number>("modal.poll", modal, 10, 9, set_poll),
+      bound<Number>("modal.poll", modal, ten_minutes, ten_minutes + 1, set_poll),
       bound<Number>("deep_work.max_steps", deep_work, 1, 0, set_steps),
       bound<Number>("deep_work.max_steps", deep_work, steps, steps + 1, set_steps),
       bound<Number>("deep_work.max_files", deep_work, files, files + 1,
@@ -111,6 +119,31 @@ TEST(PipelineLimits, OfAStation) {
     EXPECT_EQ(refused_field(station_with(each.executor), each.at_limit), "") << each.field;
     EXPECT_EQ(refused_field(station_with(each.executor), each.beyond), each.field);
   }
+}
+
+TEST(PipelineLimits, ARefusalHasTheBound) {
+  const auto message = [](ExecutorKind executor, const Change& change) {
+    StationDefinition station = station_with(executor);
+    change(station);
+    const auto valid = validate(PipelineDefinition{"one", {station}});
+    return valid ? std::string() : valid.error().message;
+  };
+  EXPECT_EQ(message(ExecutorKind::worker,
+                    [](StationDefinition& s) { s.retry.max_retries = limits::retries_max + 1; }),
+            "station a: retry.max_retries must be at most 100");
+  EXPECT_EQ(message(ExecutorKind::checks,
+                    [](StationDefinition& s) {
+                      s.checks->checks.resize(limits::checks_max + 1, s.checks->checks[0]);
+                    }),
+            "station a: checks must be at most 32");
+}
+
+TEST(PipelineLimits, SettingsBelongToTheirExecutor) {
+  const auto of_deep_work = [](StationDefinition& s) { s.deep_work.emplace(); };
+  EXPECT_EQ(refused_field(station_with(ExecutorKind::worker), of_deep_work), "deep_work");
+  EXPECT_EQ(refused_field(station_with(ExecutorKind::deep_work), of_deep_work), "");
+  const auto of_nothing = [](StationDefinition& s) { s.command = {""}; };
+  EXPECT_EQ(refused_field(station_with(ExecutorKind::process), of_nothing), "command");
 }
 
 // There are fewer strategies than the limit has room for, so a list at the limit repeats one.
@@ -169,6 +202,25 @@ TEST(PipelineLimits, OfItsText) {
   }
   EXPECT_LT(accepted, limits::pipeline_bytes_max);
   EXPECT_GT(accepted, limits::pipeline_bytes_max - 256);
+}
+
+// Each part of a definition is in the run's first event.
+TEST(PipelineLimits, OfAllItsTexts) {
+  const std::string long_text(limits::pipeline_bytes_max, 'x');
+  using enum ExecutorKind;
+  const std::vector<std::pair<ExecutorKind, Change>> changes = {
+      {worker, [&](StationDefinition& s) { s.remote = long_text; }},
+      {worker, [&](StationDefinition& s) { s.environment = {long_text}; }},
+      {checks, [&](StationDefinition& s) { s.checks->instructions = long_text; }},
+      {checks, [&](StationDefinition& s) { s.checks->checks[0].command = {long_text}; }},
+      {deep_work, [&](StationDefinition& s) { s.deep_work->explore.command = {long_text}; }},
+      {deep_work, [&](StationDefinition& s) { s.deep_work->plan.command = {long_text}; }},
+      {deep_work, [&](StationDefinition& s) { s.deep_work->step.command = {long_text}; }},
+  };
+  for (std::size_t each = 0; each < changes.size(); ++each) {
+    const auto& [executor, change] = changes[each];
+    EXPECT_EQ(refused_field(station_with(executor), change), "station") << each;
+  }
 }
 
 // A retry that waits for an hour at most, however often it was tried.

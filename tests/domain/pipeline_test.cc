@@ -6,6 +6,7 @@
 #include "domain/limits.h"
 #include "domain/pipeline.h"
 #include "domain/prompt_template.h"
+#include "domain/retry_policy.h"
 #include "tests/domain/given_when_then.h"
 
 namespace signalbox {
@@ -149,6 +150,28 @@ TEST(PipelineTest, BackoffDoublesUpToItsLimit) {
   EXPECT_EQ(backoff_ms(policy, 1000), limits::backoff_ms_max);
   policy.backoff_ms = 0;
   EXPECT_EQ(backoff_ms(policy, 100), 0);
+}
+
+TEST(PipelineTest, TheServicesOwnPipelinesEndWithAProposal) {
+  const auto names = [](const PipelineDefinition& pipeline) {
+    std::vector<std::string> all;
+    for (const StationDefinition& station : pipeline.stations) all.push_back(station.name);
+    return all;
+  };
+  EXPECT_EQ(names(default_pipeline()),
+            (std::vector<std::string>{"intake", "plan", "implement", "verify", "create_pr"}));
+  const PipelineDefinition card = card_pipeline("origin");
+  EXPECT_EQ(names(card), (std::vector<std::string>{"intake", "implement", "verify", "create_pr"}));
+  EXPECT_EQ(card.stations.back().remote, "origin");
+  EXPECT_EQ(builtin_of(card.stations.back()), BuiltinStation::create_pr);
+}
+
+TEST(PipelineTest, NoRetriesAreNoneThatAreNamed) {  // A13
+  RetryPolicy policy;
+  name_max_retries(policy, 0);
+  EXPECT_FALSE(policy.max_retries_named);
+  name_max_retries(policy, 1);
+  EXPECT_TRUE(policy.max_retries_named);
 }
 
 }  // namespace

@@ -148,5 +148,23 @@ TEST_F(PlanLimits, OfARunsRecords) {  // G7
   EXPECT_EQ(refusal_of(CompleteStep{run, "one", world.position, {}}), std::nullopt);
 }
 
+TEST_F(PlanLimits, OfTheCharactersOfAStepsId) {  // D2
+  given({explored()});
+  for (const char* id : {"A", "z", "0", "9", "a.b-c_d"}) {
+    EXPECT_EQ(refusal_of(plan_of({proposed(id)})), std::nullopt) << id;
+  }
+  for (const char* id : {"", ".a", "a b", "a,b", "a/b", "a:b", "a@b", "a[b", "a`b", "a{b"}) {
+    EXPECT_EQ(refusal_of(plan_of({proposed(id)})), ErrorCode::PLAN_INVALID) << id;
+  }
+}
+
+TEST_F(PlanLimits, OfAFailedStep) {
+  given({explored(), planned({step("one"), step("two", {"one"})}), step_started("one")});
+  const FailStep fail{run, "one", world.position, {}, "X", {}};
+  expect_bytes_max("error_code", limits::name_bytes_max, with_field(fail, &FailStep::error_code));
+  expect_bytes_max("error_message", limits::reason_bytes_max,
+                   with_field(fail, &FailStep::error_message));
+}
+
 }  // namespace
 }  // namespace signalbox

@@ -320,5 +320,21 @@ TEST_F(RunRetryTest, PlansRejectedDeepWorkAnew) {
   EXPECT_EQ(event_as<StationSucceeded>(events.front().event), nullptr) << "nothing was done again";
 }
 
+// What the next attempt needs of its beginning is in the event, for a log that has no other.
+TEST_F(RunRetryTest, TheEventHasWhereTheRunWorks) {  // S11
+  RunStarted start = *event_as<RunStarted>(started(two));
+  start.repository = "/srv/site";
+  start.base = "main";
+  start.run_root = "/srv/root";
+  given_log({RunEvent{start}, claimed("a"), failed("a", 1, ErrorClass::config), run_failed("a")});
+  when(retry(two));
+  EXPECT_EQ(retried().repository, "/srv/site");
+  EXPECT_EQ(retried().base, "main");
+  EXPECT_EQ(retried().run_root, "/srv/root");
+  EXPECT_EQ(the_run().repository, "/srv/site");
+  EXPECT_EQ(the_run().base, "main");
+  EXPECT_EQ(the_run().run_root, "/srv/root");
+}
+
 }  // namespace
 }  // namespace signalbox

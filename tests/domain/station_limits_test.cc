@@ -1,6 +1,7 @@
 // The limits of the commands about the attempts of stations. P8
 #include <gtest/gtest.h>
 
+#include "domain/refusals.h"
 #include "tests/domain/limits_fixture.h"
 
 namespace signalbox {
@@ -152,6 +153,42 @@ TEST_F(StationLimits, AUsageLimitIsAFailureOfARunWithoutRoomForMoreRecords) {  /
   world.find_run(run)->records = limits::run_records_max;
   when(command);
   then_names({"StationAttemptFailed"});
+}
+
+TEST_F(StationLimits, OfWhatAPersonSettles) {
+  world = {};
+  given({started({"one", {process_station("a")}}), dispatched("a"),
+         StationEvent{StationSubmitIntended{"a", "job", "another machine"}}});
+  SettleStation settle{run, "a", 2, Outcome::failed, {}, "this machine", /*has_directory=*/false};
+  expect_bytes_max("reason", limits::reason_bytes_max, with_field(settle, &SettleStation::reason));
+}
+
+// For texts that can't be erased later.
+TEST_F(StationLimits, OfTheCharactersOfACode) {
+  for (const char* code : {"A", "Z", "a", "z", "0", "9", "RATE_LIMITED", "a.b:c/d-e_f"}) {
+    CompleteStation command = failure();
+    command.error_code = code;
+    EXPECT_EQ(refusal_of(command), std::nullopt) << code;
+  }
+  for (const char* code : {"a b", "a,b", "a;b", "a@b", "a[b", "a`b", "a{b", "\xc3\xa4"}) {
+    CompleteStation command = failure();
+    command.error_code = code;
+    EXPECT_EQ(refusal_of(command), ErrorCode::INVALID_PARAMS) << code;
+  }
+}
+
+TEST(ShellWord, IsQuotedIfAShellWouldReadItOtherwise) {
+  for (const char* plain : {"A", "Z9", "a.b", "/x/y-z_1"}) EXPECT_EQ(shell_word(plain), plain);
+  EXPECT_EQ(shell_word(""), "''");
+  EXPECT_EQ(shell_word("a b"), "'a b'");
+  EXPECT_EQ(shell_word("$x"), "'$x'");
+}
+
+TEST_F(StationLimits, AHeartbeatThatSaysNothingKeepsTheProgress) {  // W2
+  given({StationEvent{StationHeartbeat{"a", 1000, "half"}},
+         StationEvent{StationHeartbeat{"a", 1000, ""}}});
+  EXPECT_EQ(the_run().attempt->progress_digest, "half");
+  EXPECT_EQ(the_run().attempt->last_progress_at, 3U);
 }
 
 }  // namespace

@@ -20,6 +20,10 @@ TEST(UrlParts, AUrlHasSchemeUserAndHost) {
   EXPECT_EQ(url_parts("http://127.0.0.1.evil.example/")->host, "127.0.0.1.evil.example");
   EXPECT_EQ(url_parts("http://host")->host, "host");
   EXPECT_EQ(url_parts("http://host/a@b")->userinfo, "");
+  EXPECT_EQ(url_parts("svn+ssh2://host")->scheme, "svn+ssh2");
+  for (const char* before : {"x,", "x:", "x@", "x[", "x`", "x{", " "}) {
+    EXPECT_EQ(url_parts(std::string(before) + "Zz://host")->scheme, "zz") << before;
+  }
   for (const char* text : {"", "/srv/git/app", "git@example.org:app.git", "origin", "://x"}) {
     EXPECT_FALSE(url_parts(text).has_value()) << text;
   }
