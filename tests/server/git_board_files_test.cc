@@ -82,7 +82,7 @@ TEST_F(WorktreesOfTheBoard, AreNotedAsTextWhateverIsInThem) {  // A1, G1
   fs::remove_all(workspace(run_id) / "caf\xe9");
 
   const fs::path library = make_repository(workspace(run_id) / "l\xe9", {{"lib.txt", "lib\n"}});
-  make_repository(library / "i\xe9", {{"inner.txt", "inner\n"}});
+  const fs::path inner = make_repository(library / "i\xe9", {{"inner.txt", "inner\n"}});
   const auto declare = [](const fs::path& directory, const std::string& link) {
     run("config --file .gitmodules submodule.x.path " + link, directory);
     run("config --file .gitmodules submodule.x.url ./" + link, directory);
@@ -92,6 +92,9 @@ TEST_F(WorktreesOfTheBoard, AreNotedAsTextWhateverIsInThem) {  // A1, G1
   declare(workspace(run_id), "l\xe9");
   expect_text(removal_of(run_id, site.root() / "runs"), "submodule l? has commits");
   run("update-ref refs/remotes/origin/main HEAD", library);
+  run("checkout --quiet -b mine", inner);
+  commit_all(inner, "mine");
+  run("checkout --quiet main", inner);
   expect_text(removal_of(run_id, site.root() / "runs"), "has a submodule i?, which has");
 
   const RunId other = begun();
