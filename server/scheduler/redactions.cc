@@ -21,6 +21,16 @@ Rejection rewriting_goes_on() {
           {"signalbox loop list"}};
 }
 
+// Returns the refusal of a redaction that isn't durable, or begins with what isn't.
+Rejection not_written(const Engine& engine, Durability durability) {
+  if (durability == Durability::storage_full) return engine.storage_full_refusal();
+  return {ErrorCode::UNKNOWN_OUTCOME,
+          "the log could not be written; whether the text was redacted will be known after a "
+          "restart: repeat the command, which changes nothing if it was",
+          {},
+          {"signalbox serve"}};
+}
+
 Rejection failed_redaction(const std::string& why) {
   return {ErrorCode::INTERNAL, "nothing was redacted: " + why, {}, {"signalbox status"}};
 }
@@ -161,7 +171,7 @@ void Redactions::begin_lap(const std::shared_ptr<Attempt>& attempt) {
   parts_.engine.release_when_durable([this, attempt, through](Durability durability) {
     if (*stopped_) return;
     if (durability != Durability::durable) {
-      return conclude(*attempt, tl::unexpected(parts_.engine.storage_full_refusal()));
+      return conclude(*attempt, tl::unexpected(not_written(parts_.engine, durability)));
     }
     parts_.blocking.run(
         {.name = "redaction"},
@@ -222,8 +232,8 @@ void Redactions::publish(const std::shared_ptr<Attempt>& attempt) {
   parts_.engine.release_when_durable([this, attempt](Durability durability) {
     if (*stopped_) return;
     if (durability == Durability::durable) return finish_files(attempt);
-    // The engine has folded the log again, which has the text.
-    conclude(*attempt, tl::unexpected(parts_.engine.storage_full_refusal()));
+    // After a full disk the engine has folded the log again, which has the text.
+    conclude(*attempt, tl::unexpected(not_written(parts_.engine, durability)));
   });
 }
 

@@ -53,6 +53,11 @@ Stored<bool> has_old_records(const EventLog& log, Position from, std::int64_t un
   return found;
 }
 
+std::string why_not_durable(Durability durability) {
+  if (durability == Durability::storage_full) return "there is no space for the log";
+  return "the log could not be written; what was dropped will be known after a restart";
+}
+
 }  // namespace
 
 void conclude_retention(Engine& engine, Position dropped_at) {
@@ -155,7 +160,7 @@ void RetentionLoop::plan(const std::shared_ptr<Attempt>& attempt) {
   parts_.engine.release_when_durable([this, attempt](Durability durability) {
     if (*stopped_) return;
     if (durability != Durability::durable) {
-      attempt->fail("there is no space for the log");
+      attempt->fail(why_not_durable(durability));
       return conclude(*attempt);
     }
     parts_.blocking.run({.name = "retention"},
@@ -235,7 +240,7 @@ void RetentionLoop::drop(const std::shared_ptr<Attempt>& attempt) {
     if (durability == Durability::durable) return finish_files(attempt);
     attempt->staged.outcome.dropped_at = 0;
     dropped_.clear();
-    attempt->fail("there is no space for the log");
+    attempt->fail(why_not_durable(durability));
     conclude(*attempt);
   });
 }

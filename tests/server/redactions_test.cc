@@ -125,7 +125,8 @@ class RedactionsTest : public ::testing::Test {
                  {[this](std::span<const Record> records) {
                     if (redactions_) redactions_->note_applied(records);
                   },
-                  [](const CommitOutcome&) {}, [](const std::string& why) { ADD_FAILURE() << why; },
+                  [](const CommitOutcome&) {},
+                  [this](const std::string& why) { EXPECT_TRUE(log_fails_) << why; },
                   [this](const std::string&) {
                     redactions_->note_rolled_back();
                     return replayed();
@@ -135,6 +136,7 @@ class RedactionsTest : public ::testing::Test {
   std::vector<std::string> steps_;
   std::vector<Decided<RedactionOutcome>> outcomes_;
   bool rows_fail_ = false;
+  bool log_fails_ = false;
 };
 
 // G17: once it is answered, the living world is that of a replay, and no file has the text.
@@ -193,6 +195,29 @@ TEST_F(RedactionsTest, AFullDiskLeavesTheText) {
   ASSERT_EQ(outcomes_.size(), 2U);
   EXPECT_TRUE(outcomes_[1]);
   EXPECT_FALSE(world_has_text());
+}
+
+// The redaction may be in the log, or another server has taken that: nobody is told that nothing
+// was written.
+TEST_F(RedactionsTest, AWriteThatFailedLeavesItUnknown) {
+  log_fails_ = true;
+  redact(2);
+  engine_.flush();
+  finish(AppendStatus::unknown);
+  ASSERT_EQ(outcomes_.size(), 1U);
+  ASSERT_FALSE(outcomes_[0]);
+  EXPECT_EQ(outcomes_[0].error().code, ErrorCode::UNKNOWN_OUTCOME) << outcomes_[0].error().message;
+}
+
+TEST_F(RedactionsTest, WhatWasAppliedBeforeMayHaveNoKnownOutcomeEither) {
+  log_fails_ = true;
+  start_run("before");
+  redact(2);
+  engine_.flush();
+  finish(AppendStatus::conflict);
+  ASSERT_EQ(outcomes_.size(), 1U);
+  ASSERT_FALSE(outcomes_[0]);
+  EXPECT_EQ(outcomes_[0].error().code, ErrorCode::UNKNOWN_OUTCOME) << outcomes_[0].error().message;
 }
 
 // The event is durable, and the next start erases what couldn't be erased now.
