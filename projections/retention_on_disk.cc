@@ -1,5 +1,8 @@
 #include "projections/retention_on_disk.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <cstdint>
 #include <string>
 #include <system_error>
@@ -7,8 +10,50 @@
 #include "domain/try.h"
 #include "projections/rocks_table.h"
 #include "projections/run_index.h"
+#include "store/file_descriptor.h"
 
 namespace signalbox {
+namespace {
+
+// Returns whether another process has the tables open: RocksDB locks this file.
+bool is_open_elsewhere(const std::filesystem::path& tables) {
+  const FileDescriptor file(::open((tables / "LOCK").c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
+  if (!file) return false;
+  struct flock whole {};
+  whole.l_type = F_WRLCK;
+  whole.l_whence = SEEK_SET;
+  return ::fcntl(file.get(), F_GETLK, &whole) == 0 && whole.l_type != F_UNLCK;
+}
+
+}  // namespace
+
+std::filesystem::path scratch_of(const std::filesystem::path& data, PlanScratch scratch) {
+  const std::filesystem::path projections = data / "projections";
+  switch (scratch) {
+    case PlanScratch::retention:
+      return projections / "retention";
+    case PlanScratch::dry_run:
+      return projections / "retention-dry-run";
+    case PlanScratch::followed_drop:
+      break;
+  }
+  return projections / "followed_drop";
+}
+
+Stored<void> remove_left_plans(const std::filesystem::path& data) {
+  for (const auto each :
+       {PlanScratch::retention, PlanScratch::dry_run, PlanScratch::followed_drop}) {
+    const std::filesystem::path scratch = scratch_of(data, each);
+    if (each == PlanScratch::dry_run && is_open_elsewhere(scratch)) continue;
+    std::error_code failed;
+    std::filesystem::remove_all(scratch, failed);
+    if (!failed) continue;
+    return store_failure(StoreError::Kind::io,
+                         "can't remove " + scratch.string() + ": " + failed.message(),
+                         scratch.string());
+  }
+  return {};
+}
 
 Stored<RetentionPlan> plan_on_disk(const std::filesystem::path& scratch,
                                    const std::function<Stored<RetentionPlan>(Table&)>& plan) {

@@ -10,6 +10,7 @@
 
 #include "domain/try.h"
 #include "projections/buffering_table.h"
+#include "projections/retention_on_disk.h"
 #include "projections/rocks_table.h"
 #include "projections/run_index.h"
 #include "server/followers/projector.h"
@@ -64,6 +65,9 @@ Stored<Served> serve_log(Config& config, const Server::Given& given, Recovered& 
                          std::unique_ptr<StartProgress> progress,
                          std::optional<StopDeadline>& stop_deadline, spdlog::logger& logger) {
   progress->phase("bringing up the read models");
+  if (auto removed = remove_left_plans(config.data); !removed) {
+    logger.warn("{}", removed.error().message);
+  }
   const auto rows = TRY(open_read_models(config, *recovered.log, logger));
   BufferingTable table(*rows);
   RunIndex index(table);

@@ -8,6 +8,7 @@
 #include <boost/asio/post.hpp>
 
 #include "domain/try.h"
+#include "projections/retention_on_disk.h"
 #include "server/followers/fresh_rows.h"
 #include "server/followers/run_root/run_root_state.h"
 #include "server/server.h"
@@ -120,6 +121,7 @@ Stored<void> Server::renew_derived(const RunRootProgress& run_roots,
                                    const std::atomic<bool>& stopped) {
   traces_.forget_runs();
   past_worlds_.forget();
+  auto removed = remove_left_plans(config_.data);
   if (auto renewed = renew_rows(stopped); !renewed) {
     if (!stopped) {
       projector_.recompute_rows("a text of them was redacted, and they couldn't be renewed: " +
@@ -137,7 +139,7 @@ Stored<void> Server::renew_derived(const RunRootProgress& run_roots,
                            [saved](bool is_saved) { saved->set_value(is_saved); });
   });
   TRY(await_done(done, stopped));
-  if (done.get()) return {};
+  if (done.get()) return removed;
   return store_failure(StoreError::Kind::io,
                        "the progress of run roots can't be saved in projections/");
 }

@@ -70,7 +70,7 @@ Stored<Position> FollowedDrops::drop() const {
   const InterruptibleLog log(parts_.log, *stopped_);
   const Position redacted_at = parts_.log.pending_redactions().latest;
   const auto due = parts_.log.due_drops();
-  const auto scratch = parts_.data / "projections" / "followed_drop";
+  const auto scratch = scratch_of(parts_.data, PlanScratch::followed_drop);
   auto plan =
       plan_due_drop(log, due, [&scratch](const auto& each) { return plan_on_disk(scratch, each); });
   if (!plan && parts_.log.pending_redactions().latest != redacted_at) {

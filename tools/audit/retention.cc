@@ -224,7 +224,7 @@ Called<Archived> archive_old(const EventLog& log, const RetentionRequest& reques
     TRY(require_continued_archive(log, request.signers.front().verifier().text()));
   }
   report.plan = TRY(called(plan_on_disk(
-      request.data / "projections" / (request.dry_run ? "retention-dry-run" : "retention"),
+      scratch_of(request.data, request.dry_run ? PlanScratch::dry_run : PlanScratch::retention),
       [&](Table& scratch) {
         return plan_retention(log, age_begin_ns(request, request.older_than_ms), scratch,
                               age_begin_ns(request, request.failed_runs_ms));
