@@ -137,9 +137,6 @@ TEST_F(ArtifactStoreScenario, ACopyOfTheServiceRemovesNothingOfTheOriginal) {  /
     fs::rename(from, server_.data());
     server_.start();
   };
-  const auto all_are_old = [this] {
-    endpoint_.set_time_of_all(SystemClock().wall_ns() - 2 * unnamed_artifact_ms_min * ns_per_ms);
-  };
   server_.stop();
   write_settings("files_older_than = \"3650d\"\nfiles_failed_runs = \"3650d\"\n");
   std::ofstream(server_.data() / "signalbox.toml", std::ios::app) << artifact_settings();
@@ -156,7 +153,7 @@ TEST_F(ArtifactStoreScenario, ACopyOfTheServiceRemovesNothingOfTheOriginal) {  /
   fs::rename(server_.data(), original);
 
   start_with(copy);
-  all_are_old();
+  endpoint_.set_time_of_all(ns_per_s);  // older than any run
   round();
   EXPECT_TRUE(endpoint_.objects().contains(key_of("hello")));
   const std::string refused = text(status().at("last").as_object(), "error");
