@@ -210,5 +210,46 @@ TEST_F(HostileConnections, SilentOnesAreClosed) {  // G5
   EXPECT_TRUE(everybody_is_served());
 }
 
+// A client with a short timeout does that, too: it asks again, and reads no answer.
+TEST_F(HostileConnections, QuestionsThatNobodyWaitsForHoldUpNoOtherCaller) {  // G7
+  constexpr std::size_t runs = 3000;
+  constexpr std::size_t connections = 250;
+  auto own = Connection::open(server_.socket());
+  ASSERT_TRUE(own);
+  const json::object pipeline{{"name", "p"}, {"station", {{{"name", "only"}}}}};
+  const std::string start = request_line(1, "run.start", {{"goal", "g"}, {"pipeline", pipeline}});
+  std::string run_id;
+  for (std::size_t started = 0; started < runs; started += 100) {
+    std::string lines;
+    for (int each = 0; each < 100; ++each) lines += start;
+    ASSERT_TRUE(own->send(lines));
+    for (int each = 0; each < 100; ++each) {
+      const auto answer = own->message();
+      ASSERT_TRUE(answer);
+      run_id = answer->at("result").at("run_id").as_string();
+    }
+  }
+  const auto time_of = [&](const std::string& line) {
+    const auto began = std::chrono::steady_clock::now();
+    EXPECT_TRUE(own->send(line) && own->message());
+    return std::chrono::steady_clock::now() - began;
+  };
+  const std::string get = request_line(2, "run.get", {{"run_id", run_id}});
+  const std::string list = request_line(3, "run.list", {{"text", "no run"}, {"totals", true}});
+  (void)time_of(get);  // until the rows are there
+  const auto one = std::min({time_of(list), time_of(list), time_of(list)});
+
+  const std::string secret = issue("impatient", "viewer");
+  std::string asked = authentication(secret);
+  for (std::size_t each = 0; each < queries_in_flight_max; ++each) asked += list;
+  for (std::size_t each = 0; each < connections; ++each) {
+    RawConnection impatient(port_);
+    impatient.send(asked);
+    EXPECT_NE(impatient.line().find("\"result\""), std::string::npos);
+  }
+  // All of them together would take as long as each of them.
+  EXPECT_LT(time_of(get), one * (connections * queries_in_flight_max / 4));
+}
+
 }  // namespace
 }  // namespace signalbox::test
