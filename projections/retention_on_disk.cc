@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <system_error>
@@ -11,6 +12,7 @@
 #include "projections/rocks_table.h"
 #include "projections/run_index.h"
 #include "store/file_descriptor.h"
+#include "store/leaf_groups.h"
 
 namespace signalbox {
 namespace {
@@ -66,11 +68,26 @@ Stored<RetentionPlan> plan_on_disk(const std::filesystem::path& scratch,
   return planned;
 }
 
+std::uintmax_t drop_bytes(const HistoryDrop& drop) {
+  constexpr std::uintmax_t hash_bytes = sizeof(Digest);
+  const auto group_of = [](Position position) { return (position - 1) / leaf_group_leaves; };
+  std::uintmax_t with_leaves = 0;  // groups of which some record is kept
+  std::uint64_t next = 0;          // the first one that isn't counted yet
+  for (const PositionRange& range : drop.kept) {
+    const std::uint64_t first = std::max(group_of(range.first), next);
+    const std::uint64_t end = group_of(range.last) + 1;
+    if (end > first) with_leaves += end - first;
+    next = std::max(next, end);
+  }
+  const std::uintmax_t groups = drop.position / leaf_group_leaves + 1;
+  return drop.base.size() + groups * hash_bytes + with_leaves * leaf_group_leaves * hash_bytes;
+}
+
 Stored<void> require_drop_space(const std::filesystem::path& data, const HistoryDrop& drop) {
   constexpr std::uintmax_t service_bytes_min = 64 * 1024 * 1024;
   std::error_code unknown;  // on an error `available` is the maximum value
   const std::uintmax_t available = std::filesystem::space(data, unknown).available;
-  if (available >= 2 * drop.base.size() + service_bytes_min) return {};
+  if (available >= 2 * drop_bytes(drop) + service_bytes_min) return {};
   return store_failure(StoreError::Kind::full, "too little space on the disk of " + data.string() +
                                                    ": " + std::to_string(available) + " bytes");
 }

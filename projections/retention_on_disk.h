@@ -25,8 +25,13 @@ Stored<RetentionPlan> plan_on_disk(const std::filesystem::path& scratch,
 // with other plans. Fails with `io`.
 Stored<void> remove_left_plans(const std::filesystem::path& data);
 
-// Fails with `full` unless the disk of the data directory has space for the drop's base, and for
-// what the service itself writes meanwhile: a retention must not fill the disk of the log.
+// Returns how many bytes a drop writes into the log at most: the base, and the hashes of what is
+// dropped (leaf_groups.h).
+std::uintmax_t drop_bytes(const HistoryDrop& drop);
+
+// Fails with `full` unless the disk of the data directory has space for what the drop writes, which
+// is in the write-ahead log first, and for what the service itself writes meanwhile: a retention
+// must not fill the disk of the log.
 Stored<void> require_drop_space(const std::filesystem::path& data, const HistoryDrop& drop);
 
 }  // namespace signalbox

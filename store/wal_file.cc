@@ -28,8 +28,9 @@ constexpr std::size_t block_bytes = 32 * 1024;
 constexpr std::size_t header_bytes = 7;
 constexpr std::size_t sequence_bytes = 8;
 constexpr std::size_t count_bytes = 4;
-// A file lasts for one memtable, 64 MiB, and the append that fills it.
-constexpr std::size_t wal_bytes_max = std::size_t{1} << 30;
+// A file lasts for one memtable, 64 MiB, and the append that fills it. The largest is that of a
+// drop: up to 8 KiB for each 256 records of which some are kept, which is 8 GiB for 268 million.
+constexpr std::size_t wal_bytes_max = std::size_t{8} << 30;
 
 enum FragmentType : std::uint8_t { full = 1, first = 2, middle = 3, last = 4 };
 
