@@ -110,7 +110,8 @@ void evolve_noun(World& world, const Record& record, const PlanEvent& noun) {
   Run* const run = world.find_run(record.stream.run_id);
   SIGNALBOX_CHECK(run != nullptr);
   SIGNALBOX_CHECK(run->plan.has_value());
-  note_record(*run, record.position, record.event);
+  const bool sets_plan = std::holds_alternative<PlanSet>(noun);
+  note_record(*run, record.position, sets_plan ? Run::records_of_plan : 1);
   Plan& plan = *run->plan;
   std::visit(
       [&](const auto& event) {

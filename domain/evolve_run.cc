@@ -140,7 +140,7 @@ void evolve(World&, Run& run, const Record&, const RunBudgetRaised& event) {
 void evolve_open_run(World& world, const Record& record, const RunEvent& noun) {
   Run* run = world.find_run(record.stream.run_id);
   SIGNALBOX_CHECK(run != nullptr);
-  note_record(*run, record.position, record.event);
+  note_record(*run, record.position);
   const std::uint16_t number = std::visit([](const auto& event) { return event.tag.number; }, noun);
   const auto next = next_status(run->status, number);
   SIGNALBOX_CHECK(next.has_value());

@@ -197,8 +197,8 @@ void evolve(World& world, Run& run, const Record&, const StationCanceled&) {
 void evolve_noun(World& world, const Record& record, const StationEvent& noun) {
   Run* run = world.find_run(record.stream.run_id);
   SIGNALBOX_CHECK(run != nullptr);
-  note_record(*run, record.position, record.event);
   const std::uint16_t number = std::visit([](const auto& event) { return event.tag.number; }, noun);
+  note_record(*run, record.position, number == StationHeartbeat::tag.number ? 0 : 1);
   const auto next_of_station = next_status(run->station().status, number);
   SIGNALBOX_CHECK(next_of_station.has_value());
   SIGNALBOX_CHECK(may_happen(number, run->attempt.has_value()));

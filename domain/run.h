@@ -132,8 +132,9 @@ struct Run {
   // there, so its further jobs are given to it, too (placement.h). Empty: it has had none.
   std::string machine;
 
-  // Its records since the state was loaded, as note_record() counts them. Not a field of the state:
-  // it decides only what is refused.
+  // Its records since the state was loaded, without heartbeats of attempts, which nobody reads with
+  // the run; a plan counts as many, for its length. Not a field of the state: it decides only what
+  // is refused.
   std::uint32_t records = 0;
   static constexpr std::uint32_t records_of_plan = 64;
 
@@ -147,9 +148,11 @@ struct Run {
   [[nodiscard]] std::optional<std::uint32_t> find_station(std::string_view name) const;
 };
 
-// Notes that the record at `position` has changed the run. Heartbeats of attempts don't count,
-// since nobody reads them with the run; a plan counts as many, for its length.
-void note_record(Run& run, Position position, const Event& event);
+// Notes that a record at `position` has changed the run; it counts as so many records.
+inline void note_record(Run& run, Position position, std::uint32_t records = 1) {
+  run.changed_at = position;
+  run.records += records;
+}
 
 // Without `asked_at` and `machine`, which the encoding of a world has apart from the others
 // (world_codec.cc).

@@ -14,12 +14,6 @@ std::optional<std::uint32_t> Run::find_station(std::string_view name) const {
   return std::nullopt;
 }
 
-void note_record(Run& run, Position position, const Event& event) {
-  run.changed_at = position;
-  if (event_as<StationHeartbeat>(event) != nullptr) return;
-  run.records += event_as<PlanSet>(event) != nullptr ? Run::records_of_plan : 1;
-}
-
 const Run* World::find_run(const RunId& id) const {
   const auto place = runs.find(id);
   return place == runs.end() ? nullptr : place->second.get();
