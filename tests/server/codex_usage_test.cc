@@ -233,7 +233,8 @@ TEST_F(CodexStation, WhatIsKnownOfAKilledJobIsInItsThreadsFile) {  // A5
     site.executor()->describe_lost(job, result);
     return result;
   };
-  ASSERT_TRUE(eventually([&] { return used().usage.tokens > 0; }));
+  // Both of the agent's files: its item follows the line in its thread's.
+  ASSERT_TRUE(eventually([&] { return used().usage == Usage{0, 7355, 1}; }));
   for (const ProcessIdentity& process :
        processes_with_environment("SIGNALBOX_SPAN_ID=" + to_string(job.span_id))) {
     send_signal(process, SIGKILL);
