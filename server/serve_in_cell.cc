@@ -11,6 +11,7 @@
 #include "server/cell/cell_mark.h"
 #include "server/limits.h"
 #include "server/platform/exit_code.h"
+#include "server/platform/program_version.h"
 #include "server/platform/start_wait.h"
 #include "server/platform/stop_signals.h"
 #include "server/serve_log.h"
@@ -34,7 +35,7 @@ Stored<std::optional<std::string>> await_cell(const std::filesystem::path& data,
                  [&logger](bool ok, const std::string& text) {
                    logger.log(ok ? spdlog::level::info : spdlog::level::warn, text);
                  },
-                 SIGNALBOX_VERSION},
+                 program_version()},
                 own_key);
   if (key && *key) {
     ReplicatedEventLog log(replica, open_shared_log(cell), [](const std::string&) {});

@@ -14,6 +14,7 @@
 #include "server/limits.h"
 #include "server/platform/exit_code.h"
 #include "server/platform/logging.h"
+#include "server/platform/program_version.h"
 #include "server/platform/service_manager.h"
 #include "server/rpc/responder.h"
 #include "server/scheduler/incarnation.h"
@@ -101,7 +102,7 @@ StatusPart Server::certificate_status() const {
 
 bool Server::begin_incarnation() {
   const auto begun = signalbox::begin_incarnation(
-      engine_, {SIGNALBOX_VERSION, clock_.wall_ns(), torn_bytes_},
+      engine_, {program_version(), clock_.wall_ns(), torn_bytes_},
       {[this](const Run& run) { return executor_.poll(job_of(run, config_.data / "runs")); },
        [ownership = job_ownership()](const Run& run) { return ownership.is_elsewhere(run); },
        [this](const std::string& report) {

@@ -11,6 +11,7 @@
 #include "server/cell/cell_mark.h"
 #include "server/limits.h"
 #include "server/platform/exit_code.h"
+#include "server/platform/program_version.h"
 #include "server/platform/space_watch.h"
 #include "server/rpc/methods/families.h"
 #include "server/server.h"
@@ -39,7 +40,7 @@ void Server::stand_by() {
   stands_by_ = true;
   engine_.close(not_active());
   engine_.show_as_of(last_recorded_at(log_).value_or(0));
-  member_ = std::make_unique<CellMember>(cell_->settings, SIGNALBOX_VERSION, cell_->log,
+  member_ = std::make_unique<CellMember>(cell_->settings, program_version(), cell_->log,
                                          std::move(cell_->connections), cell_hooks());
   engine_.set_present_proof({[this] { return member_->proved_at_ns(); },
                              [this] { member_->ask_proof(); }, CellMember::proof_ms_max});

@@ -9,6 +9,7 @@
 #include "domain/nanoseconds.h"
 #include "projections/base_redaction.h"
 #include "server/limits.h"
+#include "server/platform/program_version.h"
 #include "server/server.h"
 #include "store/chain_erasure.h"
 
@@ -97,9 +98,9 @@ std::optional<RetentionObstacle> Server::base_obstacle() const {
   }
   for (const ReplicaReport& each : view.servers) {
     const bool is_gone = each.silent_ms > limits::cell_upgrade_report_ms_max;
-    if (is_gone || each.version == SIGNALBOX_VERSION) continue;
+    if (is_gone || each.version == program_version()) continue;
     return RetentionObstacle{"the server " + each.server.name + " has version " + each.version +
-                                 ", and this one " SIGNALBOX_VERSION
+                                 ", and this one " + program_version() +
                                  ": each keeps the state of what is dropped in the same bytes, so "
                                  "nothing is dropped until all have one version",
                              {"signalbox cell status"}};

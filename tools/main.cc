@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "server/executors/process/internal_command.h"
+#include "server/platform/program_version.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/invocation.h"
 #include "tools/commands/completion_offers.h"
@@ -105,7 +106,7 @@ int main(int argc, char** argv) {
   if (const auto exit_code = run_internal_command(argc, argv)) return *exit_code;
   if (const auto exit_code = run_deep_work(argc, argv)) return *exit_code;
   CommandLine line("An event-sourced register for autonomous runs", "signalbox",
-                   "signalbox " SIGNALBOX_VERSION);
+                   "signalbox " + program_version());
   Invocation invocation;
   const std::string_view word = command_word(argc, argv);
   invocation.is_service = word == "serve";

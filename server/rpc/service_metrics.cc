@@ -20,6 +20,7 @@
 #include "server/engine/engine.h"
 #include "server/followers/projector.h"
 #include "server/followers/traces/trace_exporter.h"
+#include "server/platform/program_version.h"
 #include "server/rpc/claim_queue.h"
 #include "server/rpc/enum_gauges.h"
 #include "server/rpc/event_feed.h"
@@ -186,7 +187,7 @@ struct ServiceMetrics::Families {
 
 ServiceMetrics::ServiceMetrics(Sources sources, std::int64_t started_at_ns)
     : sources_(std::move(sources)), families_(std::make_unique<Families>()) {
-  families_->build.Add({{"version", SIGNALBOX_VERSION}}).Set(1);
+  families_->build.Add({{"version", program_version()}}).Set(1);
   Families::set(families_->started,
                 static_cast<double>(started_at_ns) / static_cast<double>(ns_per_s));
   // A type that hasn't occurred is reported as 0: otherwise a rate would miss its first occurrence.

@@ -11,6 +11,7 @@
 #include "domain/sorted_entries.h"
 #include "projections/run_row.h"
 #include "server/executors/coderunner/agent_session.h"
+#include "server/platform/program_version.h"
 #include "server/text/described_json.h"
 #include "server/text/time_text.h"
 #include "server/text/utf8_text.h"
@@ -203,7 +204,7 @@ std::string crash_report(const CrashFacts& facts, std::span<const CrashVerdict> 
   report["schema_version"] = "crash_report.v1";
   report["created_at"] = format_time(facts.created_at_ns);
   report["incarnation"] = facts.incarnation;
-  report["version"] = SIGNALBOX_VERSION;
+  report["version"] = program_version();
   report["last_durable_position"] = facts.last_durable_position;
   report["torn_bytes"] = facts.torn_bytes;
   report["items_total"] = verdicts.size();

@@ -1,6 +1,7 @@
 // The contract with scripts: exit codes, and exactly one JSON object on stdout with --json.
 #include <filesystem>
 #include <fstream>
+#include <regex>
 
 #include "tests/scenarios/cli_fixture.h"
 #include "tools/cli/text_source.h"
@@ -198,6 +199,22 @@ TEST(CliWithoutServer, HelpAndVersionAreCommandsToo) {  // O6
   EXPECT_EQ(printed({"help", "run", "list"}), printed({"run", "list", "--help"}));
   EXPECT_EQ(printed({"version"}), printed({"--version"}));
   EXPECT_NE(printed({"version", "--json"}).find("\"version\":\"signalbox "), std::string::npos);
+}
+
+// Whatever depends on whether servers and runners have one version can tell two builds apart.
+TEST(CliWithoutServer, ItsVersionHasTheCommitThatItWasBuiltFrom) {  // K9
+  const auto git = [](std::vector<std::string> words) {
+    words.insert(words.begin(), {"git", "-C", SIGNALBOX_SOURCE_DIR});
+    return run_process(words).exit_code;
+  };
+  const std::string version = run_process({SIGNALBOX_BINARY, "--version"}).out;
+  std::smatch parts;
+  const std::regex form(R"(signalbox \d+\.\d+\.\d+(\+([0-9a-f]{12})(\.modified)?)?\n)");
+  ASSERT_TRUE(std::regex_match(version, parts, form)) << version;
+  const bool is_in_repository = git({"rev-parse", "--verify", "--quiet", "HEAD"}) == 0;
+  EXPECT_EQ(parts[2].matched, is_in_repository) << version;
+  if (!is_in_repository) return;
+  EXPECT_EQ(git({"cat-file", "-e", parts[2].str() + "^{commit}"}), 0) << version;
 }
 
 TEST_F(CliTest, ABadPipelineNamesFileStationAndField) {

@@ -8,6 +8,7 @@
 #include <sys/utsname.h>
 #include <boost/json/array.hpp>
 
+#include "server/platform/program_version.h"
 #include "tools/cli/json_fields.h"
 #include "tools/cli/text_table.h"
 
@@ -33,7 +34,7 @@ json::object machine() {
   facts["memory"] = line_of("/proc/meminfo", "MemTotal");
   utsname system{};
   if (uname(&system) == 0) facts["kernel"] = std::string(system.sysname) + " " + system.release;
-  facts["version"] = SIGNALBOX_VERSION;
+  facts["version"] = program_version();
   return facts;
 }
 

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "domain/try.h"
+#include "server/platform/program_version.h"
 #include "tools/bench/bare_server.h"
 #include "tools/bench/bench_parts.h"
 #include "tools/cli/bench_options.h"
@@ -121,7 +122,7 @@ int main(int argc, char** argv) {
     return std::find(words.begin(), words.end(), command) != words.end();
   };
   if (!is_given(name) && !is_given("bare-path")) words.insert(words.begin() + 1, name.data());
-  CommandLine line("Measures Signalbox", "signalbox", "signalbox-bench " SIGNALBOX_VERSION);
+  CommandLine line("Measures Signalbox", "signalbox", "signalbox-bench " + program_version());
   Invocation invocation;
   add_shared_options(line.root(), invocation);
   add_bench_command(line.root(), [&invocation](const BenchOptions& options) {

@@ -7,6 +7,7 @@
 #include "server/limits.h"
 #include "server/platform/clock.h"
 #include "server/platform/http_request.h"
+#include "server/platform/program_version.h"
 #include "server/text/described_json.h"
 #include "tools/cli/active_call.h"
 #include "tools/cli/backoff.h"
@@ -142,7 +143,7 @@ RunnerReport RunnerLink::next_report() {
   }
   report.drains = settings_.once && has_taken_;
   report.wait_ms = wants_bundles_ ? report_wait(settings_.lease_ms).count() : 0;
-  report.version = SIGNALBOX_VERSION;
+  report.version = program_version();
   return report;
 }
 
@@ -212,7 +213,7 @@ void RunnerLink::refuse_unreadable_orders(json::object& answer) {
         each.is_object() ? each.get_object().if_contains("job") : nullptr;
     const std::string id =
         job != nullptr && job->is_object() ? text_at(job->get_object(), "id") : "";
-    jobs_.refuse_unreadable(id, std::string("this runner, of version ") + SIGNALBOX_VERSION +
+    jobs_.refuse_unreadable(id, "this runner, of version " + program_version() +
                                     ", doesn't know what the service asks for: " +
                                     order.error().message + "; upgrade it");
   }

@@ -6,6 +6,7 @@
 #include <boost/json/serialize.hpp>
 
 #include "server/platform/host_name.h"
+#include "server/platform/program_version.h"
 #include "store/sha256.h"
 
 namespace signalbox {
@@ -105,7 +106,7 @@ json::object span_to_otlp(const TraceSpan& span) {
 
 std::string otlp_request(const TraceResource& resource, std::span<const std::string> spans) {
   const SpanAttributes attributes{{"service.name", resource.service_name},
-                                  {"service.version", SIGNALBOX_VERSION},
+                                  {"service.version", program_version()},
                                   {"service.instance.id", resource.instance_id},
                                   {"host.name", resource.host_name}};
   std::string text = R"({"resourceSpans":[{"resource":{"attributes":)" +

@@ -7,6 +7,7 @@
 #include "server/followers/projector.h"
 #include "server/limits.h"
 #include "server/platform/artifact_store.h"
+#include "server/platform/program_version.h"
 #include "server/rpc/artifact_work.h"
 #include "server/rpc/claim_queue.h"
 #include "server/rpc/event_feed.h"
@@ -58,7 +59,7 @@ void add_state(const World& world, const MethodParts& parts, json::object& resul
 void status(Api& api, Call& call, const MethodParts& parts) {
   const bool is_overdue = api.engine.is_overdue();
   json::object result;
-  result["version"] = SIGNALBOX_VERSION;
+  result["version"] = program_version();
   if (!is_overdue) add_state(api.engine.world(), parts, result);
   result["durable_position"] = api.engine.durable_position();
   result["waiting_claims"] = parts.claims.size();

@@ -23,7 +23,7 @@ const pagesOf = ({ succeeded, failed, asking, paused, card }) => ({
 
 /** What differs each time, by what stands for it. @type {[RegExp, string][]} */
 const VARIABLE = [
-  [/\b[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f-]{21}\b/g, 'ID'], [/\/\S*\/console-[^/\s]+\/\w+/g, 'DIR'], [/\b[0-9a-f]{12,64}\b/g, 'DIGEST'],
+  [/\b[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f-]{21}\b/g, 'ID'], [/\/\S*\/console-[^/\s]+\/\w+/g, 'DIR'], [/\b[0-9a-f]{12,64}\b/g, 'DIGEST'], [/\b(\d+\.\d+\.\d+)\+DIGEST(\.modified)?/g, '$1'],
   [/\b(?=[0-9a-f]*\d)[0-9a-f]{8}\b/g, 'TAIL'], [/#\d[\d,]*/g, '#N'], [/\b(at|from)=\d+/g, '$1=N'],
   [/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'TIME'], [/\b((Mon|Tue|Wed|Thu|Fri|Sat|Sun),? \d+ \w+,? )?\d\d:\d\d:\d\d\b/g, 'TIME'],
   [/\b\d+ (d|h|min|s|ms)\b( \d+ (h|min|s|ms)\b)?/g, 'SPAN'], [/(?<!Tick )\bnow\b/g, 'SPAN'], [/\bdue\b/g, 'in SPAN'],
