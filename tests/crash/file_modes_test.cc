@@ -48,8 +48,6 @@ class FileModes : public ServerTest {
     for (fs::recursive_directory_iterator each(server_.data(), error), end; each != end;
          each.increment(error)) {
       const std::string name = each->path().filename().string();
-      // The test's own files
-      if (name == "server.log" || name == "strace.log") continue;
       check(each->path());
       // The content is the job's.
       if (name == "workspace" || (name == "artifacts" && each.depth() == 2)) {
@@ -148,7 +146,7 @@ TEST_F(FileModes, NoThreadChangesTheUmaskOrTheDirectoryOfTheProcess) {
   ASSERT_TRUE(server_.launch_traced({"-e", "trace=umask,chdir,fchdir,clone,clone3"}));
   ASSERT_TRUE(server_.wait_until_ready()) << server_.log();
   EXPECT_EQ(server_.stop().exit_code, 0) << server_.log();
-  std::istringstream calls(content_of(server_.data() / "strace.log"));
+  std::istringstream calls(content_of(server_.data().string() + ".strace"));
   bool has_threads = false;
   bool sets_umask = false;
   for (std::string line; std::getline(calls, line);) {

@@ -102,7 +102,7 @@ std::vector<std::string> ServerProcess::command() const {
 
 void ServerProcess::launch() {
   SIGNALBOX_CHECK(pid_ < 0);
-  pid_ = spawn(command(), data_ / "server.log");
+  pid_ = spawn(command(), log_file());
 }
 
 bool ServerProcess::launch_traced(const std::vector<std::string>& strace_options) {
@@ -112,11 +112,11 @@ bool ServerProcess::launch_traced(const std::vector<std::string>& strace_options
   std::vector<std::string> argv{"strace", "-D",
                                 "-f",     "-qq",
                                 "-E",     "ASAN_OPTIONS=detect_leaks=0",
-                                "-o",     (data_ / "strace.log").string()};
+                                "-o",     data_.string() + ".strace"};
   argv.insert(argv.end(), strace_options.begin(), strace_options.end());
   const auto own = command();
   argv.insert(argv.end(), own.begin(), own.end());
-  pid_ = spawn(argv, data_ / "server.log");
+  pid_ = spawn(argv, log_file());
   const auto deadline = std::chrono::steady_clock::now() + patience;
   while (running() && std::chrono::steady_clock::now() < deadline) {
     if (tracer() > 0) return true;
@@ -179,6 +179,6 @@ std::uint64_t ServerProcess::resident_bytes() const {
   return 0;
 }
 
-std::string ServerProcess::log() const { return content_of(data_ / "server.log"); }
+std::string ServerProcess::log() const { return content_of(log_file()); }
 
 }  // namespace signalbox::test

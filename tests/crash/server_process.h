@@ -79,6 +79,8 @@ class ServerProcess {
 
  private:
   [[nodiscard]] std::vector<std::string> command() const;
+  // Beside the data directory, whose disk a test may have filled.
+  [[nodiscard]] std::filesystem::path log_file() const { return data_.string() + ".log"; }
   [[nodiscard]] pid_t tracer() const;
 
   std::filesystem::path data_;
