@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <ctime>
+#include <limits>
 #include <memory>
 
 #include <openssl/bio.h>
@@ -21,12 +22,6 @@ constexpr std::int64_t certificate_ns_per_ms = 1'000'000;
 using Bio = std::unique_ptr<BIO, decltype(&BIO_free)>;
 using X509Handle = std::unique_ptr<X509, decltype(&X509_free)>;
 
-std::int64_t ns_of(const ASN1_TIME* time) {
-  std::tm parts{};
-  if (ASN1_TIME_to_tm(time, &parts) != 1) return 0;
-  return static_cast<std::int64_t>(::timegm(&parts)) * certificate_ns_per_s;
-}
-
 std::string subject_of(const X509* certificate) {
   const Bio out(BIO_new(BIO_s_mem()), &BIO_free);
   X509_NAME_print_ex(out.get(), X509_get_subject_name(certificate), 0, XN_FLAG_RFC2253);
@@ -42,6 +37,16 @@ std::string time_left_text(std::int64_t left_ns) {
 }
 
 }  // namespace
+
+std::int64_t utc_ns_of(const ASN1_TIME* time) {
+  std::tm parts{};
+  if (ASN1_TIME_to_tm(time, &parts) != 1) return 0;
+  const std::int64_t seconds = ::timegm(&parts);
+  std::int64_t ns = 0;
+  if (!__builtin_mul_overflow(seconds, certificate_ns_per_s, &ns)) return ns;
+  return seconds < 0 ? std::numeric_limits<std::int64_t>::min()
+                     : std::numeric_limits<std::int64_t>::max();
+}
 
 CertificateState state_of(const Certificate& certificate, std::int64_t wall_ns) {
   if (wall_ns >= certificate.not_after_ns) return CertificateState::expired;
@@ -90,8 +95,8 @@ tl::expected<Certificate, std::string> read_certificate(const std::string& pem,
   const Bio in(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())), &BIO_free);
   const X509Handle found(PEM_read_bio_X509_AUX(in.get(), nullptr, nullptr, nullptr), &X509_free);
   if (!found) return tl::unexpected(std::string("there is no certificate in PEM format in it"));
-  return Certificate{file, subject_of(found.get()), ns_of(X509_get0_notBefore(found.get())),
-                     ns_of(X509_get0_notAfter(found.get()))};
+  return Certificate{file, subject_of(found.get()), utc_ns_of(X509_get0_notBefore(found.get())),
+                     utc_ns_of(X509_get0_notAfter(found.get()))};
 }
 
 }  // namespace signalbox

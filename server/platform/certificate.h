@@ -8,6 +8,8 @@
 
 #include <tl/expected.hpp>
 
+struct asn1_string_st;  // ASN1_TIME, as OpenSSL defines it
+
 namespace signalbox {
 
 // Time before a certificate's end from which on the service says that it ends.
@@ -34,5 +36,9 @@ std::string certificate_text(const Certificate& certificate, std::int64_t wall_n
 // rest of its chain may follow. The error is a sentence without the name of the file.
 tl::expected<Certificate, std::string> read_certificate(const std::string& pem,
                                                         const std::filesystem::path& file);
+
+// Returns the time (ns, UTC) of a certificate's field: the last one that nanoseconds can tell, in
+// 2262, for all that is later. 0 if it is no time.
+std::int64_t utc_ns_of(const asn1_string_st* time);
 
 }  // namespace signalbox

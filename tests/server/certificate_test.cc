@@ -39,6 +39,21 @@ TEST(CertificateTest, ItsStateFollowsFromTheTime) {  // G13
             std::string::npos);
 }
 
+TEST(CertificateTest, OneForCenturiesIsValid) {  // G13
+  const TemporaryDirectory scratch;
+  const std::filesystem::path file = scratch.path() / "box.pem";
+  constexpr long year_s = 365L * 24 * 3600;
+  for (const long until_s : {200 * year_s, 300 * year_s, 7900 * year_s}) {
+    test::write_certificate(file, scratch.path() / "key.pem",
+                            {.from_s = -3600, .until_s = until_s});
+    const auto certificate = read_certificate(content_of(file), file);
+    ASSERT_TRUE(certificate) << certificate.error();
+    const std::int64_t wall_ns = std::int64_t{::time(nullptr)} * certificate_second_ns;
+    EXPECT_EQ(state_of(*certificate, wall_ns), CertificateState::valid) << until_s / year_s;
+    EXPECT_GT(certificate->not_after_ns, wall_ns + 190 * year_s * certificate_second_ns);
+  }
+}
+
 TEST(CertificateTest, ItIsSaidOnceAndThenDailyWhileSomethingIsWrong) {  // G13
   const Certificate certificate = of_100_days();
   CertificateNotices notices;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <ctime>
 #include <utility>
 
 #include <arpa/inet.h>
@@ -14,6 +13,7 @@
 #include <openssl/x509v3.h>
 
 #include "domain/try.h"
+#include "server/platform/certificate.h"
 #include "server/text/printable_text.h"
 #include "server/text/separated_text.h"
 #include "server/text/time_text.h"
@@ -33,12 +33,6 @@ using CertificateHandle = std::unique_ptr<X509, decltype(&X509_free)>;
 int fault_index() {
   static const int index = SSL_get_ex_new_index(0, nullptr, nullptr, nullptr, nullptr);
   return index;
-}
-
-std::int64_t utc_ns_of(const ASN1_TIME* time) {
-  std::tm parts{};
-  if (ASN1_TIME_to_tm(time, &parts) != 1) return 0;
-  return static_cast<std::int64_t>(::timegm(&parts)) * 1'000'000'000;
 }
 
 std::string text_of_name(const X509_NAME* name) {
