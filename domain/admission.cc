@@ -310,7 +310,12 @@ const Card* next_to_merge(const World& world, const std::string& project, std::i
     if (!card->waits_for_merge()) return card;
     if (longest == nullptr || card->changed_at < longest->changed_at) longest = card;
   }
-  return merge_due_ns(world, *longest) <= now_ns ? longest : nullptr;
+  return is_due(merge_due_ns(world, *longest), *longest, now_ns) ? longest : nullptr;
+}
+
+bool is_due(std::int64_t due_ns, const Card& card, std::int64_t now_ns) {
+  return due_ns <= now_ns ||
+         card.changed_at_ns > now_ns + limits::clock_difference_ms_max * ns_per_ms;
 }
 
 std::int64_t merge_due_ns(const World& world, const Card& card) {

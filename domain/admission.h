@@ -127,6 +127,11 @@ std::int64_t merge_due_ns(const World& world, const Card& card);
 // the card isn't blocked.
 std::int64_t retry_due_ns(const World& world, const Card& card);
 
+// Returns whether the time of merge_due_ns() or retry_due_ns() has come at `now_ns` (UTC). It has
+// if the card changed in the future: then the clock was ahead, and nobody knows for how long it
+// waits.
+bool is_due(std::int64_t due_ns, const Card& card, std::int64_t now_ns);
+
 // Returns the command that starts a card's run: goal, project, label, repository, base and
 // pipeline. In that pipeline the policy's agent timeout replaces the timeout of each coding agent's
 // station that has the default one, and a create_pr whose retries nobody wrote has

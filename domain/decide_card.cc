@@ -182,7 +182,7 @@ Decided<NewEvents> decide(const World& world, const RetryBlockedCards&, const No
   for (const auto& [retry_at_ns, id] : world.board.retries()) {
     if (events.size() >= limits::retried_cards_max) break;
     const Card& card = *world.board.find(id);
-    if (retry_due_ns(world, card) > now.wall_ns) continue;
+    if (!is_due(retry_due_ns(world, card), card, now.wall_ns)) continue;
     if (!world.find_project(card.project)->policy.retry_blocked) continue;
     events.push_back({Stream::card(id),
                       {},

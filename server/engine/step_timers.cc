@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "domain/limits.h"
 #include "domain/nanoseconds.h"
 
 namespace signalbox {
@@ -39,7 +40,8 @@ void StepTimers::arm_timeout(const Run& run, const StepState& step, std::int64_t
 
 void StepTimers::arm_wait(const Run& run, const StepState& step, std::int64_t wall_ns,
                           std::int64_t monotonic_ns) {
-  const std::int64_t left_ns = std::max<std::int64_t>(step.waiting_until_ns - wall_ns, 0);
+  const std::int64_t left_ns = std::clamp<std::int64_t>(step.waiting_until_ns - wall_ns, 0,
+                                                        limits::backoff_ms_max * ns_per_ms);
   queue_.arm({run.id, step.definition.id, Kind::wait}, monotonic_ns + left_ns);
 }
 

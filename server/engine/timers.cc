@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "domain/limits.h"
 #include "domain/nanoseconds.h"
 #include "domain/station_turn.h"
 
@@ -83,8 +84,13 @@ void Timers::arm_run(const Run& run, std::int64_t wall_ns, std::int64_t monotoni
     arm_attempt(run, monotonic_ns);
   } else if (run.station().status == StationStatus::waiting &&
              !waits_for_person(run.station().waiting)) {
+    // Its end may have been counted by a clock that was ahead.
     const std::int64_t left_ns = run.station().waiting_until_ns - wall_ns;
-    runs_.arm({run.id, RunKind::wait}, monotonic_ns + std::max<std::int64_t>(left_ns, 0));
+    const std::int64_t length_ms_max = run.station().waiting == WaitReason::backoff
+                                           ? limits::backoff_ms_max
+                                           : limits::defer_ms_max;
+    runs_.arm({run.id, RunKind::wait},
+              monotonic_ns + std::clamp<std::int64_t>(left_ns, 0, length_ms_max * ns_per_ms));
   }
 }
 

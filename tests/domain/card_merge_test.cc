@@ -243,6 +243,14 @@ TEST_F(CardOfADeferredMerge, WaitsAsABlockedCardDoes) {  // A9
   EXPECT_EQ(next(), nullptr) << "and again after each further one";
 }
 
+TEST_F(CardOfADeferredMerge, DoesntWaitForTheTimeOfAClockThatWasAhead) {  // A9
+  merge_until_it_waits();
+  now.wall_ns -= limits::clock_difference_ms_max * 1'000'000;
+  EXPECT_EQ(next(), nullptr);
+  now.wall_ns -= 1;
+  EXPECT_EQ(next(), &the_card());
+}
+
 TEST_F(CardOfADeferredMerge, IsMergedAtOnceAfterAPersonUnblocksIt) {  // A9
   merge_until_it_waits();
   when(UnblockCard{card, "the disk is mounted again"});

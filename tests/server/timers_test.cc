@@ -256,5 +256,23 @@ TEST_F(TimersTest, AfterARestartAWaitGoesOnWhereItStood) {
   EXPECT_EQ(due(), Names{"wait"});
 }
 
+TEST_F(TimersTest, AfterARestartAWaitIsNoLongerThanOneCanBe) {
+  constexpr std::int64_t year_ms = 365LL * 24 * 3600 * 1000;
+  clock.set_by_ns = year_ms * 1'000'000;
+  claim(50);
+  clock.advance_ms(50);
+  EXPECT_EQ(due(), Names{"lease"});
+  clock.set_by_ns = 0;  // somebody corrects it
+  timers.arm_all(engine.world(), clock.wall_ns(), clock.monotonic_ns());
+  EXPECT_EQ(next_ms(), limits::backoff_ms_max);
+  clock.advance_ms(limits::backoff_ms_max);
+  EXPECT_EQ(due(), Names{"wait"});
+  clock.set_by_ns = year_ms * 1'000'000;
+  take(DeferStation{run, "work", claim(50), 300, {}});
+  clock.set_by_ns = 0;
+  timers.arm_all(engine.world(), clock.wall_ns(), clock.monotonic_ns());
+  EXPECT_EQ(next_ms(), limits::defer_ms_max);
+}
+
 }  // namespace
 }  // namespace signalbox

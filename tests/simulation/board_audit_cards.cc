@@ -12,6 +12,13 @@ namespace {
 
 constexpr std::int64_t audited_minute_ns = 60 * ns_per_s;
 
+// Returns how much too early a record is for what waits for some minutes since another moment.
+// Nothing is known of a wait that began in the future, by a clock that was ahead.
+std::int64_t too_early_ns(const Record& record, std::int64_t since_ns, std::int64_t minutes) {
+  if (since_ns > record.recorded_at_ns + 5 * ns_per_s) return 0;
+  return since_ns + minutes * audited_minute_ns - record.recorded_at_ns;
+}
+
 bool says(const boost::json::object& params, const char* name, const std::string& text) {
   const boost::json::value* value = params.if_contains(name);
   return value == nullptr ? text.empty() : value->as_string() == text;
@@ -207,8 +214,7 @@ void BoardAudit::start_merge(const Record& record, AuditedCard& card,
   }
   // A9: a merge that was deferred often waits as a blocked card does.
   const std::int64_t minutes = projects_[card.project].policy.blocked_retry_minutes;
-  if (card.merges_slowly() &&
-      record.recorded_at_ns < card.deferred_at_ns + minutes * audited_minute_ns) {
+  if (card.merges_slowly() && too_early_ns(record, card.deferred_at_ns, minutes) > 0) {
     wrong(record, "the merge before it was a moment ago");
   }
   ++card.merges;
@@ -330,10 +336,8 @@ void BoardAudit::unblock(const Record& record, AuditedCard& card, const CardUnbl
     if (card.retry_at_ns == 0) wrong(record, "somebody has to unblock it");
     // A8: the policy counts that is in force now.
     const std::int64_t minutes = projects_[card.project].policy.blocked_retry_minutes;
-    const std::int64_t due_ns = card.blocked_at_ns + minutes * audited_minute_ns;
-    if (record.recorded_at_ns < due_ns) {
-      wrong(record, std::to_string((due_ns - record.recorded_at_ns) / ns_per_ms) + " ms too early");
-    }
+    const std::int64_t early_ns = too_early_ns(record, card.blocked_at_ns, minutes);
+    if (early_ns > 0) wrong(record, std::to_string(early_ns / ns_per_ms) + " ms too early");
   } else {
     const SentCommand* sent = book_.find(record.command_id);
     if (sent == nullptr || sent->method != "card.unblock") wrong(record, "nobody has said so");
