@@ -16,15 +16,6 @@ namespace {
 // Some openers stay as long as the browser that they start: they are left to the desktop.
 constexpr std::int64_t opening_ms_max = 5000;
 
-bool write_all(int descriptor, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t written = ::write(descriptor, text.data(), text.size());
-    if (written <= 0) return false;
-    text.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return true;
-}
-
 }  // namespace
 
 std::optional<BrowserPage> BrowserPage::write(const std::string& address) {
@@ -37,7 +28,7 @@ std::optional<BrowserPage> BrowserPage::write(const std::string& address) {
   if (!file) return std::nullopt;
   // The address has only characters that need no escape here.
   const bool is_whole = write_all(
-      file.get(),
+      file,
       "<!doctype html><meta charset=\"utf-8\"><meta http-equiv=\"refresh\" content=\"0; url=" +
           address + "\"><a href=\"" + address + "\">The console</a>\n");
   BrowserPage page((std::filesystem::path(path)));

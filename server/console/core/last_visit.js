@@ -14,7 +14,7 @@ const NOTE_MS = 60_000;
  * @param {any} known what was kept, which may be anything @param {number} at
  * @returns {{seen: number, before?: number}} the latest sign of this visit, and that of the one before
  */
-export function visitsAt(known, at) {
+function visitsAt(known, at) {
   const [seen, before] = [known?.seen, known?.before].map((time) => (Number.isFinite(time) && time > 0 && time <= at ? time : undefined));
   return { seen: at, before: seen !== undefined && at - seen >= AWAY_MS ? seen : before };
 }

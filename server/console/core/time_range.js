@@ -3,7 +3,7 @@
 /** @typedef {{from: number, to: number}} Range */
 
 /** Nothing is shown more closely. */
-export const RANGE_MS_MIN = 1000;
+const RANGE_MS_MIN = 1000;
 
 /** @type {Record<string, (range: Range, ms: number) => Range>} */
 const STEPS = {

@@ -19,7 +19,7 @@ function styled(style, codes) {
 }
 
 /** Returns the pieces of one line. @param {string} line */
-export function ansiPieces(line) {
+function ansiPieces(line) {
   const pieces = /** @type {{text: string, colour: string, bold: boolean}[]} */ ([]);
   let style = { colour: '', bold: false };
   let from = 0;

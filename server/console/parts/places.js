@@ -2,7 +2,7 @@
 import { has } from '../core/identity.js';
 
 /** @type {Place[]} */
-export const PLACES = [
+const PLACES = [
   { page: 'inbox', key: 'i', name: 'Needs you', mark: '⚑', command: 'signalbox inbox', needs: 'attention.list' },
   { page: 'board', key: 'b', name: 'Board', mark: '▦', command: 'signalbox board', needs: 'board.get' },
   { page: 'runs', key: 'r', name: 'Runs', mark: '≡', command: 'signalbox run list', needs: 'run.list' },

@@ -22,7 +22,7 @@ const FOLDED = 0.07;
  * Returns a function from a time to 0..1 across the picture, the one back, and the gaps that it folds.
  * @param {Span[]} busy spans in which something happens @param {number} begin @param {number} end
  */
-export function foldedScale(busy, begin, end) {
+function foldedScale(busy, begin, end) {
   const whole = Math.max(1, end - begin);
   const gaps = /** @type {Span[]} */ ([]);
   let reached = begin;

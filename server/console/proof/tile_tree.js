@@ -25,7 +25,7 @@ export const leafOf = (entry) => sha256(LEAF, entry);
 const nodeOf = (left, right) => sha256(NODE, left, right);
 
 /** @param {number | 'entries'} level @param {number} number @param {number} width */
-export function tilePath(level, number, width) {
+function tilePath(level, number, width) {
   const digits = (/** @type {number} */ part) => String(part % 1000).padStart(3, '0');
   let path = digits(number);
   for (let left = Math.floor(number / 1000); left > 0; left = Math.floor(left / 1000)) path = `x${digits(left)}/${path}`;

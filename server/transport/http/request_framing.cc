@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "server/limits.h"
+#include "server/text/ascii_case.h"
 
 namespace signalbox {
 namespace {
@@ -23,15 +24,6 @@ bool is_token(std::string_view text) {
 }
 
 bool is_control(char each) { return (each >= 0 && each < ' ' && each != '\t') || each == '\x7f'; }
-
-char lower(char each) {
-  return each >= 'A' && each <= 'Z' ? static_cast<char>(each - 'A' + 'a') : each;
-}
-
-bool same_name(std::string_view one, std::string_view other) {
-  return std::equal(one.begin(), one.end(), other.begin(), other.end(),
-                    [](char left, char right) { return lower(left) == lower(right); });
-}
 
 std::string_view trimmed_value(std::string_view text) {
   const auto begin = text.find_first_not_of(" \t");
@@ -88,7 +80,7 @@ std::optional<FramingFault> collect(std::string_view lines, FramingFields& field
     const std::string_view line = lines.substr(0, end);
     const auto colon = line.find(':');
     for (std::size_t index = 0; index < single_fields.size(); ++index) {
-      if (!same_name(line.substr(0, colon), single_fields[index])) continue;
+      if (!is_same_but_for_case(line.substr(0, colon), single_fields[index])) continue;
       if (fields.values[index]) {
         return bad("the header field " + std::string(single_fields[index]) + " is there twice");
       }
@@ -107,7 +99,7 @@ bool is_length(std::string_view text) {
 
 std::optional<FramingFault> transfer_coding_fault(std::string_view codings, bool is_1_0) {
   if (is_1_0) return bad("HTTP/1.0 has no Transfer-Encoding");
-  if (same_name(codings, "chunked")) return std::nullopt;
+  if (is_same_but_for_case(codings, "chunked")) return std::nullopt;
   std::size_t chunked = 0;
   bool is_last = false;
   bool has_unknown = false;
@@ -116,9 +108,9 @@ std::optional<FramingFault> transfer_coding_fault(std::string_view codings, bool
     const std::string_view coding = trimmed_value(codings.substr(0, comma));
     const std::string_view name = trimmed_value(coding.substr(0, coding.find(';')));
     if (!is_token(name)) return bad("Transfer-Encoding isn't a list of codings");
-    is_last = same_name(coding, "chunked");
+    is_last = is_same_but_for_case(coding, "chunked");
     chunked += is_last ? 1 : 0;
-    has_unknown = has_unknown || !same_name(name, "chunked");
+    has_unknown = has_unknown || !is_same_but_for_case(name, "chunked");
     more = comma != std::string_view::npos;
     if (more) codings.remove_prefix(comma + 1);
   }
