@@ -15,17 +15,14 @@
 #include <boost/describe/enum.hpp>
 
 #include "domain/event.h"
+#include "domain/transition.h"
 
 namespace signalbox {
 
 enum class AccessTokenStatus : std::uint8_t { absent = 1, issued = 2, revoked = 3 };
 BOOST_DESCRIBE_ENUM(AccessTokenStatus, absent, issued, revoked)
 
-struct AccessTokenTransition {
-  AccessTokenStatus from;
-  EventTag on;
-  AccessTokenStatus to;
-};
+using AccessTokenTransition = Transition<AccessTokenStatus>;
 
 // The transition table, drawn in README.md. evolve() aborts on a pair that isn't in it.
 inline constexpr std::array access_token_transitions = {
@@ -38,10 +35,7 @@ inline constexpr std::array access_token_transitions = {
 // Returns the status after the event of this number, or nullopt if the table has no such pair.
 constexpr std::optional<AccessTokenStatus> next_status(AccessTokenStatus from,
                                                        std::uint16_t event_number) {
-  for (const AccessTokenTransition& row : access_token_transitions) {
-    if (row.from == from && row.on.number == event_number) return row.to;
-  }
-  return std::nullopt;
+  return next_in(access_token_transitions, from, event_number);
 }
 
 struct AccessToken {

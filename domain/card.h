@@ -12,6 +12,7 @@
 
 #include "domain/event.h"
 #include "domain/limits.h"
+#include "domain/transition.h"
 
 namespace signalbox {
 
@@ -26,11 +27,7 @@ enum class CardStatus : std::uint8_t {
 };
 BOOST_DESCRIBE_ENUM(CardStatus, backlog, running, verifying, verified, merged, blocked, failed)
 
-struct CardTransition {
-  CardStatus from;
-  EventTag on;
-  CardStatus to;
-};
+using CardTransition = Transition<CardStatus>;
 
 // The code of a card that a person blocked.
 inline constexpr std::string_view blocked_by_person_code = "BLOCKED";
@@ -66,10 +63,7 @@ inline constexpr std::array card_transitions = {
 
 // Returns the status after the event of this number, or nullopt if the table has no such pair.
 constexpr std::optional<CardStatus> next_status(CardStatus from, std::uint16_t event_number) {
-  for (const CardTransition& row : card_transitions) {
-    if (row.from == from && row.on.number == event_number) return row.to;
-  }
-  return std::nullopt;
+  return next_in(card_transitions, from, event_number);
 }
 
 struct Card {

@@ -13,17 +13,14 @@
 #include <boost/describe/enum.hpp>
 
 #include "domain/event.h"
+#include "domain/transition.h"
 
 namespace signalbox {
 
 enum class LockStatus : std::uint8_t { free = 1, held = 2 };
 BOOST_DESCRIBE_ENUM(LockStatus, free, held)
 
-struct LockTransition {
-  LockStatus from;
-  EventTag on;
-  LockStatus to;
-};
+using LockTransition = Transition<LockStatus>;
 
 // The transition table, drawn in README.md. evolve() aborts on a pair that isn't in it.
 inline constexpr std::array lock_transitions = {
@@ -38,10 +35,7 @@ inline constexpr std::array lock_transitions = {
 
 // Returns the status after the event of this number, or nullopt if the table has no such pair.
 constexpr std::optional<LockStatus> next_status(LockStatus from, std::uint16_t event_number) {
-  for (const LockTransition& row : lock_transitions) {
-    if (row.from == from && row.on.number == event_number) return row.to;
-  }
-  return std::nullopt;
+  return next_in(lock_transitions, from, event_number);
 }
 
 struct Lock {

@@ -15,6 +15,7 @@
 #include "domain/error.h"
 #include "domain/event_parts.h"
 #include "domain/plan_events.h"
+#include "domain/transition.h"
 
 namespace signalbox {
 
@@ -35,11 +36,7 @@ enum class StepStatus : std::uint8_t {
 };
 BOOST_DESCRIBE_ENUM(StepStatus, pending, running, waiting, completed, failed, blocked)
 
-struct PlanTransition {
-  PlanStatus from;
-  EventTag on;
-  PlanStatus to;
-};
+using PlanTransition = Transition<PlanStatus>;
 
 // The transition tables, drawn in README.md. evolve() aborts on a pair that isn't in its table.
 inline constexpr std::array plan_transitions = {
@@ -50,11 +47,7 @@ inline constexpr std::array plan_transitions = {
     PlanTransition{PlanStatus::set, PlanReset::tag, PlanStatus::planning},
 };
 
-struct StepTransition {
-  StepStatus from;
-  EventTag on;
-  StepStatus to;
-};
+using StepTransition = Transition<StepStatus>;
 
 inline constexpr std::array step_transitions = {
     StepTransition{StepStatus::pending, StepAttemptStarted::tag, StepStatus::running},
@@ -70,17 +63,11 @@ inline constexpr std::array step_transitions = {
 
 // Return the status after the event of this number, or nullopt if the table has no such pair.
 constexpr std::optional<PlanStatus> next_status(PlanStatus from, std::uint16_t event_number) {
-  for (const PlanTransition& row : plan_transitions) {
-    if (row.from == from && row.on.number == event_number) return row.to;
-  }
-  return std::nullopt;
+  return next_in(plan_transitions, from, event_number);
 }
 
 constexpr std::optional<StepStatus> next_status(StepStatus from, std::uint16_t event_number) {
-  for (const StepTransition& row : step_transitions) {
-    if (row.from == from && row.on.number == event_number) return row.to;
-  }
-  return std::nullopt;
+  return next_in(step_transitions, from, event_number);
 }
 
 struct StepState {

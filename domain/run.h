@@ -15,6 +15,7 @@
 #include "domain/event.h"
 #include "domain/plan.h"
 #include "domain/station.h"
+#include "domain/transition.h"
 
 namespace signalbox {
 
@@ -28,11 +29,7 @@ enum class RunStatus : std::uint8_t {
 };
 BOOST_DESCRIBE_ENUM(RunStatus, queued, running, succeeded, failed, canceled, paused)
 
-struct RunTransition {
-  RunStatus from;
-  EventTag on;
-  RunStatus to;
-};
+using RunTransition = Transition<RunStatus>;
 
 // The transition table, drawn in README.md. evolve() aborts on a pair of a run event and a status
 // that isn't in it.
@@ -69,10 +66,7 @@ inline constexpr std::array run_transitions = {
 
 // Returns the status after the event of this number, or nullopt if the table has no such pair.
 constexpr std::optional<RunStatus> next_status(RunStatus from, std::uint16_t event_number) {
-  for (const RunTransition& row : run_transitions) {
-    if (row.from == from && row.on.number == event_number) return row.to;
-  }
-  return std::nullopt;
+  return next_in(run_transitions, from, event_number);
 }
 
 constexpr bool is_terminal(RunStatus status) {

@@ -11,6 +11,7 @@
 #include "domain/event_parts.h"
 #include "domain/ids.h"
 #include "domain/runner_events.h"
+#include "domain/transition.h"
 
 namespace signalbox {
 
@@ -22,11 +23,7 @@ enum class RunnerStanding : std::uint8_t {
 };
 BOOST_DESCRIBE_ENUM(RunnerStanding, free, drained, evicted)
 
-struct RunnerTransition {
-  RunnerStanding from;
-  EventTag on;
-  RunnerStanding to;
-};
+using RunnerTransition = Transition<RunnerStanding>;
 
 // The transition table, drawn in README.md. evolve() aborts on a pair that isn't in it.
 inline constexpr std::array runner_transitions = {
@@ -40,10 +37,7 @@ inline constexpr std::array runner_transitions = {
 // Returns the standing after the event of this number, or nullopt if the table has no such pair.
 constexpr std::optional<RunnerStanding> next_standing(RunnerStanding from,
                                                       std::uint16_t event_number) {
-  for (const RunnerTransition& row : runner_transitions) {
-    if (row.from == from && row.on.number == event_number) return row.to;
-  }
-  return std::nullopt;
+  return next_in(runner_transitions, from, event_number);
 }
 
 // The decision in force about one runner.

@@ -9,6 +9,7 @@
 #include <boost/describe/enum.hpp>
 
 #include "domain/event.h"
+#include "domain/transition.h"
 
 namespace signalbox {
 
@@ -23,11 +24,7 @@ enum class StationStatus : std::uint8_t {
 };
 BOOST_DESCRIBE_ENUM(StationStatus, pending, running, waiting, succeeded, failed, canceled, timeout)
 
-struct StationTransition {
-  StationStatus from;
-  EventTag on;
-  StationStatus to;
-};
+using StationTransition = Transition<StationStatus>;
 
 // The transition table, drawn in README.md. evolve() aborts on a pair that isn't in it.
 inline constexpr std::array station_transitions = {
@@ -84,10 +81,7 @@ inline constexpr std::array station_transitions = {
 
 // Returns the status after the event of this number, or nullopt if the table has no such pair.
 constexpr std::optional<StationStatus> next_status(StationStatus from, std::uint16_t event_number) {
-  for (const StationTransition& row : station_transitions) {
-    if (row.from == from && row.on.number == event_number) return row.to;
-  }
-  return std::nullopt;
+  return next_in(station_transitions, from, event_number);
 }
 
 // The attempt that an event requires of its station: the second half of the table. The

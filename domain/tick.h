@@ -12,6 +12,7 @@
 #include <boost/describe/enum.hpp>
 
 #include "domain/event.h"
+#include "domain/transition.h"
 
 namespace signalbox {
 
@@ -23,11 +24,7 @@ enum class TickStatus : std::uint8_t {
 };
 BOOST_DESCRIBE_ENUM(TickStatus, idle, running, timed_out, halted)
 
-struct TickTransition {
-  TickStatus from;
-  EventTag on;
-  TickStatus to;
-};
+using TickTransition = Transition<TickStatus>;
 
 // The transition table, drawn in README.md. evolve() aborts on a pair that isn't in it.
 inline constexpr std::array tick_transitions = {
@@ -50,10 +47,7 @@ inline constexpr std::array tick_transitions = {
 
 // Returns the status after the event of this number, or nullopt if the table has no such pair.
 constexpr std::optional<TickStatus> next_status(TickStatus from, std::uint16_t event_number) {
-  for (const TickTransition& row : tick_transitions) {
-    if (row.from == from && row.on.number == event_number) return row.to;
-  }
-  return std::nullopt;
+  return next_in(tick_transitions, from, event_number);
 }
 
 // The schedule state of a loop.
