@@ -60,12 +60,6 @@ Position Horizon::next_present(Position from) const {
   return reaching == kept.end() ? position + 1 : std::max(from, reaching->first);
 }
 
-std::uint64_t Horizon::records_kept() const {
-  std::uint64_t records = 0;
-  for (const PositionRange& range : kept) records += range.last + 1 - range.first;
-  return records;
-}
-
 void append_range(std::vector<PositionRange>& ranges, const PositionRange& range) {
   if (!ranges.empty() && ranges.back().last + 1 == range.first) {
     ranges.back().last = range.last;

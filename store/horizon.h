@@ -43,8 +43,6 @@ struct Horizon {
   // Returns the first position from `from` on that wasn't dropped: of a kept record, or the first
   // after the horizon.
   [[nodiscard]] Position next_present(Position from) const;
-  // Returns how many records up to the horizon are still there.
-  [[nodiscard]] std::uint64_t records_kept() const;
 
   friend bool operator==(const Horizon&, const Horizon&) = default;
 };

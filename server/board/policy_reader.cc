@@ -241,11 +241,6 @@ Stored<std::shared_ptr<const PolicyReading>> PolicyReader::read(const fs::path& 
   return known.reading;
 }
 
-void PolicyReader::forget(const fs::path& repository) {
-  const std::lock_guard lock(mutex_);
-  known_.erase(repository.string());
-}
-
 std::size_t PolicyReader::reads() const {
   const std::lock_guard lock(mutex_);
   return reads_;

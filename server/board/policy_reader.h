@@ -77,9 +77,6 @@ class PolicyReader {
   Stored<std::shared_ptr<const PolicyReading>> read(const std::filesystem::path& repository,
                                                     const std::string& base, std::int64_t now_ns);
 
-  // Drops the cached policy of a repository.
-  void forget(const std::filesystem::path& repository);
-
   // Returns how often a file's content was read or git was called.
   [[nodiscard]] std::size_t reads() const;
 
