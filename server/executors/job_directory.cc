@@ -104,6 +104,11 @@ Stored<JobState> JobDirectory::state() const {
   }
 }
 
+Stored<bool> JobDirectory::is_under_way(const std::string& run_id) const {
+  if (TRY(state()) != JobState::running) return false;
+  return !processes_with_environment("SIGNALBOX_RUN_ID=" + run_id).empty();
+}
+
 Stored<FileDescriptor> open_job_file(const std::filesystem::path& path, std::uint64_t bytes_max) {
   const auto damaged = [&path](const std::string& why) {
     return store_failure(StoreError::Kind::damaged, path.string() + " " + why, path.string());
@@ -132,8 +137,7 @@ std::function<bool(const std::string& run_id)> live_jobs(const std::filesystem::
     for (std::filesystem::directory_iterator each(jobs_root, error), end; !error && each != end;
          each.increment(error)) {
       if (!each->path().filename().string().starts_with(run_id + "-")) continue;
-      const auto state = JobDirectory{each->path()}.state();
-      if (!state || *state == JobState::running) return true;
+      if (JobDirectory{each->path()}.is_under_way(run_id).value_or(true)) return true;
     }
     return error && error != std::errc::no_such_file_or_directory;
   };

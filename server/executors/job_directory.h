@@ -99,6 +99,11 @@ struct JobDirectory {
   // ran. While a shim.lock is held the job is `running`, whatever else is there. Without a result
   // that a shim can have written, it is `lost`. Errors: those of the disk.
   [[nodiscard]] Stored<JobState> state() const;
+
+  // Returns whether the job, one of this run (its id as text), still has a process, for who removes
+  // what an ended job left. The lock alone doesn't say so: a job can put a link there to any file
+  // that somebody holds locked, such as the server's own. Errors: those of state().
+  [[nodiscard]] Stored<bool> is_under_way(const std::string& run_id) const;
 };
 
 // Opens a file of a job's directory for reading. It is `damaged` if it isn't a regular file of at

@@ -260,9 +260,9 @@ bool ExpiredRunFiles::remove(const ExpiredRun& run) {
     return markers_.has(run.run_id);
   };
   for (const std::string& job : on_disk.jobs) {
-    const auto state = JobDirectory{parts_.data / "jobs" / job}.state();
-    if (!state) return left("job " + job, state.error().message);
-    if (*state == JobState::running) return left("job " + job, "its processes live");
+    const auto lives = JobDirectory{parts_.data / "jobs" / job}.is_under_way(to_string(run.run_id));
+    if (!lives) return left("job " + job, lives.error().message);
+    if (*lives) return left("job " + job, "its processes live");
   }
   if (run.is_named && parts_.files_written() < run.last_position) {
     return left(run.root, "the files of its run root aren't written yet");

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "server/platform/process_table.h"
-#include "tests/scenarios/cli_fixture.h"
+#include "tests/scenarios/file_retention_fixture.h"
 
 namespace signalbox {
 namespace {
@@ -273,6 +273,22 @@ TEST_F(TamperedJob, AResultWithManyProcessesThatEscapedEndsItsRunAndNotTheServic
   const auto escaped = events(run_id, "CancelEscaped");
   ASSERT_EQ(escaped.size(), 1U) << events_of(run_id);
   expect_service_is_free();
+}
+
+class TamperedJobAndTheRetention : public WithFileRetention<TamperedJob> {};
+
+// Others' jobs can do that, too, after the run has ended.
+TEST_F(TamperedJobAndTheRetention, ALinkToALockThatTheServerHoldsKeepsNoFilesOfAnEndedRun) {  // P11
+  const std::string run_id = tamper(":");
+  expect_end(run_id, "succeeded");
+  const fs::path lock = job_root(run_id) / "shim.lock";
+  fs::remove(lock);
+  fs::create_hard_link(server_.data() / "server.lock", lock);
+  server_.stop();
+  write_settings("files_older_than = \"1s\"\nfiles_failed_runs = \"1s\"\n");
+  server_.start();
+  await_gone(job_root(run_id));
+  EXPECT_EQ(kept(run_id), "");
 }
 
 class TamperedJobAndTheWatchdog : public TamperedJob {
