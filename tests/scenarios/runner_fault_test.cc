@@ -36,6 +36,33 @@ TEST_F(RunnerTest, AJobThatItCannotKeepFailsAndIsTriedAgain) {  // N5
   EXPECT_LT(lines_of(runner.work().string() + ".log").size(), 100U) << "it doesn't spin";
 }
 
+TEST_F(RunnerTest, AJobThatTakesAllConnectionsKeepsNoOtherFromTheService) {  // N1, P11
+  start_runner("one", {"--labels", "gpu", "--slots", "2"});
+  // It goes on until one isn't answered at once, and keeps those that are.
+  write_text(at("take.py"), R"(import os, socket, sys, time
+directory, kept, refused = sys.argv[1], [], b''
+while not refused and len(kept) < 256:
+    kept.append(socket.socket(socket.AF_UNIX))
+    kept[-1].connect(os.environ['SIGNALBOX_SOCKET'])
+    request = b'{"jsonrpc":"2.0","id":1,"method":"server.whoami","params":{}}\n'
+    kept[-1].sendall(request)
+    answer = kept[-1].makefile().readline()
+    if '"error"' in answer: refused = answer
+with open(directory + '/refused.new', 'w') as file: file.write('%d %s' % (len(kept), refused))
+os.rename(directory + '/refused.new', directory + '/refused')
+while not os.path.exists(directory + '/go'): time.sleep(0.02)
+)");
+  const std::string greedy = start_run(R"(python3 "$D/take.py" "$D")");
+  ASSERT_TRUE(eventually([&] { return fs::exists(at("refused")); }));
+  const std::string refused = content_of(at("refused"));
+  EXPECT_NE(refused.find("OVERLOADED"), std::string::npos) << refused;
+  EXPECT_NE(refused.find("relayed_of_job_max"), std::string::npos) << refused;
+  const std::string binary = SIGNALBOX_BINARY;
+  expect_success(start_run(binary + R"( run get "$SIGNALBOX_RUN_ID")"));
+  let_go();
+  expect_success(greedy);
+}
+
 TEST_F(RunnerTest, AResultWhoseArtifactIsGoneHoldsUpNoOther) {  // N4
   RunnerProcess& runner = start_runner("one", {"--labels", "gpu", "--slots", "2"});
   const std::string bad = start_run(counted() + R"(; echo x > "$SIGNALBOX_ARTIFACTS_DIR/bad.txt")",

@@ -1,5 +1,6 @@
 #include "tools/runner/job_relay.h"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -14,15 +15,22 @@
 #include <unistd.h>
 
 #include "server/access/caller.h"
+#include "server/executors/process/job_processes.h"
+#include "server/rpc/responder.h"
 
 namespace signalbox {
 namespace {
 
 using std::chrono::milliseconds;
 
-// Connections of all jobs together.
+// Connections of all jobs together, of one job, and of processes that can't be told to be of a job,
+// such as those in containers.
 constexpr std::size_t relayed_max = 256;
-constexpr milliseconds full_pause{100};
+constexpr std::size_t relayed_of_job_max = 32;
+constexpr std::size_t relayed_of_others_max = 128;
+// Connections that were refused and are kept until their peers have had time to read that.
+constexpr std::size_t refused_max = 16;
+constexpr milliseconds accept_pause{100};  // after a failure
 constexpr std::size_t passed_bytes = 16 * 1024;
 
 // Returns false at the end of the connection.
@@ -41,6 +49,12 @@ bool is_own_user(int socket) {
   socklen_t size = sizeof credentials;
   return ::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &credentials, &size) == 0 &&
          is_owner(credentials.uid, ::geteuid());
+}
+
+// Returns the job to which the other end belongs; "" if that isn't known.
+std::string job_id_of(int socket, const std::filesystem::path& jobs) {
+  const auto no_secret = [](std::string_view) -> std::optional<std::string> { return {}; };
+  return job_of_peer(socket, jobs, no_secret).job_id.value_or("");
 }
 
 // How long the service may be silent after the job's end of its output: then it has answered all.
@@ -84,13 +98,15 @@ void pass_all(int job, ServerConnection& server) {
 
 struct JobRelay::Connection {
   FileDescriptor job;
+  std::string job_id;
   std::optional<ServerConnection> server;
   std::thread thread;
   bool is_over = false;
 };
 
 Called<std::unique_ptr<JobRelay>> JobRelay::listen(const std::filesystem::path& path,
-                                                   ServerAddress server) {
+                                                   ServerAddress server,
+                                                   std::filesystem::path jobs) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   const std::string text = path.string();
@@ -106,11 +122,15 @@ Called<std::unique_ptr<JobRelay>> JobRelay::listen(const std::filesystem::path& 
       ::chmod(text.c_str(), 0600) != 0 || ::listen(socket.get(), SOMAXCONN) != 0) {
     return tl::unexpected(io_error("can't listen on " + text + ": " + std::strerror(errno)));
   }
-  return std::unique_ptr<JobRelay>(new JobRelay(std::move(socket), std::move(server)));
+  return std::unique_ptr<JobRelay>(
+      new JobRelay(std::move(socket), std::move(server), std::move(jobs)));
 }
 
-JobRelay::JobRelay(FileDescriptor socket, ServerAddress server)
-    : socket_(std::move(socket)), server_(std::move(server)), thread_([this] { accept_all(); }) {}
+JobRelay::JobRelay(FileDescriptor socket, ServerAddress server, std::filesystem::path jobs)
+    : socket_(std::move(socket)),
+      jobs_(std::move(jobs)),
+      server_(std::move(server)),
+      thread_([this] { accept_all(); }) {}
 
 JobRelay::~JobRelay() {
   {
@@ -130,22 +150,50 @@ JobRelay::~JobRelay() {
 void JobRelay::accept_all() {
   for (;;) {
     FileDescriptor job(::accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+    if (job && !is_own_user(job.get())) continue;
+    std::string job_id = job ? job_id_of(job.get(), jobs_) : std::string();
     std::unique_lock lock(mutex_);
     if (stopping_) return;
     std::erase_if(connections_, [](Connection& each) {
       if (each.is_over) each.thread.join();
       return each.is_over;
     });
-    if (job && !is_own_user(job.get())) continue;
-    // What isn't accepted is closed, and its client tries again.
-    if (!job || connections_.size() >= relayed_max) {
-      (void)ended_.wait_for(lock, full_pause);
+    if (!job) {
+      (void)ended_.wait_for(lock, accept_pause);
+      continue;
+    }
+    if (!has_place_for(job_id)) {
+      lock.unlock();
+      refuse(std::move(job));
       continue;
     }
     Connection& connection = connections_.emplace_back();
     connection.job = std::move(job);
+    connection.job_id = std::move(job_id);
     connection.thread = std::thread([this, &connection] { pass(connection); });
   }
+}
+
+bool JobRelay::has_place_for(const std::string& job_id) const {
+  const auto own = std::count_if(connections_.begin(), connections_.end(),
+                                 [&](const Connection& each) { return each.job_id == job_id; });
+  const std::size_t own_max = job_id.empty() ? relayed_of_others_max : relayed_of_job_max;
+  return connections_.size() < relayed_max && static_cast<std::size_t>(own) < own_max;
+}
+
+// Closed at once, it would lose the answer for a peer that has yet to send its request.
+void JobRelay::refuse(FileDescriptor job) {
+  const Rejection why{
+      ErrorCode::OVERLOADED,
+      "too many connections of this job, or of its runner's jobs, are open; end some first",
+      {{"relayed_of_job_max", static_cast<std::int64_t>(relayed_of_job_max)},
+       {"relayed_max", static_cast<std::int64_t>(relayed_max)}},
+      {}};
+  const std::string answer = error_line("", why) + "\n";
+  (void)::send(job.get(), answer.data(), answer.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+  ::shutdown(job.get(), SHUT_WR);
+  if (refused_.size() >= refused_max) refused_.pop_front();
+  refused_.push_back(std::move(job));
 }
 
 void JobRelay::put_first(const Endpoint& endpoint) {

@@ -165,7 +165,7 @@ Called<void> run_runner(const Invocation& invocation, const RunnerOptions& optio
       !known.empty() && !options.name.empty() && !known.starts_with(runner_id(options.name, ""))) {
     log_line("it stays " + known + ": --name is for a new --work");
   }
-  const auto relay = TRY(JobRelay::listen(work.socket(), server));
+  const auto relay = TRY(JobRelay::listen(work.socket(), server, work.jobs()));
   RunnerJobs* known = nullptr;
   RunnerExecution execution(work, std::move(repositories), [&known](const std::string& job_id) {
     return known->secret_of(job_id);
