@@ -7,33 +7,50 @@
 
 namespace signalbox {
 
-void UploadBudget::drop_old(Uploads& uploads, std::int64_t monotonic_ns) {
+void UploadBudget::drop_settled(Uploads& uploads, const IsWanted& is_wanted,
+                                std::int64_t monotonic_ns) {
   const std::int64_t old_ns = monotonic_ns - unnamed_artifact_ms_min * ns_per_ms;
   std::erase_if(uploads.contents, [&](const auto& each) {
-    if (each.second.since_ns > old_ns) return false;
-    uploads.bytes -= each.second.bytes;
+    const Content& content = each.second;
+    const bool is_over = !content.job_id.empty() && !is_wanted(content.job_id);
+    if (!is_over && content.since_ns > old_ns) return false;
+    uploads.bytes -= content.bytes;
     return true;
   });
 }
 
-Decided<void> UploadBudget::charge(const std::string& runner, const Digest& sha256,
-                                   std::uint64_t bytes, std::size_t jobs,
-                                   std::int64_t monotonic_ns) {
+std::uint64_t UploadBudget::bytes_of_job(const Uploads& uploads, const std::string& job_id) {
+  std::uint64_t bytes = 0;
+  for (const auto& [sha256, content] : uploads.contents) {
+    if (content.job_id == job_id) bytes += content.bytes;
+  }
+  return bytes;
+}
+
+Decided<void> UploadBudget::charge(const Upload& upload, std::size_t jobs,
+                                   const IsWanted& is_wanted, std::int64_t monotonic_ns) {
+  const std::string& runner = upload.runner;
   Uploads& uploads = of_runners_[runner];
-  const std::uint64_t counted = std::max(bytes, runner_upload_bytes_min);
+  const std::uint64_t counted = std::max(upload.bytes, runner_upload_bytes_min);
   const std::uint64_t bytes_max = jobs * runner_upload_bytes_max;
   const auto known_bytes = [&]() -> std::uint64_t {
-    const auto known = uploads.contents.find(sha256);
+    const auto known = uploads.contents.find(upload.sha256);
     return known == uploads.contents.end() ? 0 : known->second.bytes;
   };
   // What was announced as a small one is no reason to take a large one.
   if (known_bytes() >= counted) return {};
-  const auto is_too_much = [&] { return uploads.bytes + counted - known_bytes() > bytes_max; };
-  if (is_too_much()) drop_old(uploads, monotonic_ns);
+  // At the end of a job no more is released than one may upload.
+  const auto is_too_much = [&] {
+    const std::uint64_t more = counted - known_bytes();
+    if (uploads.bytes + more > bytes_max) return true;
+    return !upload.job_id.empty() && uploads.bytes + more > runner_upload_bytes_max &&
+           bytes_of_job(uploads, upload.job_id) + more > runner_upload_bytes_max;
+  };
+  if (is_too_much()) drop_settled(uploads, is_wanted, monotonic_ns);
   if (is_too_much()) {
     return reject(ErrorCode::LIMIT_EXCEEDED,
                   runner + " has uploaded " + std::to_string(uploads.bytes) +
-                      " bytes that no result names yet, and " + std::to_string(bytes) +
+                      " bytes that no result names yet, and " + std::to_string(upload.bytes) +
                       " more are too many for its " + std::to_string(jobs) +
                       " jobs: let jobs leave less; if they don't, somebody else has its key",
                   {{"runner", runner},
@@ -41,7 +58,8 @@ Decided<void> UploadBudget::charge(const std::string& runner, const Digest& sha2
                   {"signalbox runner get " + runner, "signalbox runner evict " + runner});
   }
   uploads.bytes += counted - known_bytes();
-  uploads.contents.try_emplace(sha256, Content{0, monotonic_ns}).first->second.bytes = counted;
+  uploads.contents.try_emplace(upload.sha256, Content{0, monotonic_ns, upload.job_id})
+      .first->second.bytes = counted;
   return {};
 }
 

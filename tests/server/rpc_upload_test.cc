@@ -28,6 +28,15 @@ class RpcResults : public RpcRunners {
   std::string finished() {
     return refusal("runner.finish", as_runner({{"job_id", job_}, {"result", to_json(result_)}}));
   }
+  // Ends the attempt of the job, as after another result.
+  void end_attempt(const std::string& job_id) {
+    CompleteStation end;
+    end.run_id = *parse_uuid(parse_job_id(job_id)->run_id);
+    end.station = "go";
+    end.token = engine.world().find_run(end.run_id)->attempt->token;
+    end.outcome = Outcome::succeeded;
+    take(end);
+  }
   // Names a bundle of what is named, of which the member `lie` has another content.
   std::string add_bundle(const std::vector<std::string>& contents, std::size_t lie = 99) {
     std::size_t member = 0;
@@ -173,6 +182,42 @@ TEST_F(RpcResults, MayNotLeaveContentWithoutEnd) {  // N4, P11
   EXPECT_EQ(asked(201, largest), "LIMIT_EXCEEDED");
   clock.advance_ms(unnamed_artifact_ms_min + 1);
   EXPECT_EQ(asked(201, largest), "") << "the others may have been removed";
+}
+
+// Such as what a result named that was refused: the next job has its room again.
+TEST_F(RpcResults, UploadsOfAJobThatIsOverCountNoLonger) {  // N4, P11
+  const auto asked = [this](const std::string& job_id, int content) {
+    return refusal("runner.upload", as_runner({{"sha256", to_hex(sha256(std::to_string(content)))},
+                                               {"bytes", limits::artifact_bytes_max},
+                                               {"offset", 0},
+                                               {"content", ""},
+                                               {"wants_url", true},
+                                               {"job_id", job_id}}));
+  };
+  const auto report_job = [this](const std::string& id) {
+    json::object job{{"job_id", id}, {"external_ref", ""}, {"finished", false}, {"ending", false}};
+    EXPECT_EQ(refusal("runner.exchange", report({{"jobs", json::array{std::move(job)}}})), "");
+  };
+  report_job(job_);
+  const auto fitting = static_cast<int>(runner_upload_bytes_max / limits::artifact_bytes_max);
+  for (int content = 0; content < fitting; ++content) EXPECT_EQ(asked(job_, content), "");
+  EXPECT_EQ(asked(job_, fitting), "LIMIT_EXCEEDED");
+  const std::string other = wanted_job();
+  Job ordered;
+  ordered.id = other;
+  ordered.machine = runner;
+  runners.order(ordered, "secret");
+  EXPECT_EQ(asked(job_, fitting), "LIMIT_EXCEEDED") << "that room is the other job's";
+  EXPECT_EQ(asked(other, fitting), "");
+  result_.result.summary = std::string(limits::summary_bytes_max + 1, 'a');
+  EXPECT_EQ(finished(), "LIMIT_EXCEEDED");
+  end_attempt(job_);
+  EXPECT_EQ(asked(job_, 0), "FORBIDDEN");
+  report_job(other);
+  for (int content = 1; content < fitting; ++content) {
+    EXPECT_EQ(asked(other, fitting + content), "") << content;
+  }
+  EXPECT_EQ(asked(other, 2 * fitting), "LIMIT_EXCEEDED");
 }
 
 TEST_F(RpcRunners, UploadThroughAServiceThatHasNoStoreToGiveAUrlOf) {  // N4

@@ -104,6 +104,7 @@ RunnerLink::RunnerLink(ServerAddress server, FindServer find_server, NoteActive 
           [this](json::object params) {
             params["runner"] = work_.identity().runner;
             params["key"] = work_.identity().key;
+            params["job_id"] = uploading_job_;
             return results_.call("runner.upload", params);
           },
           [this] {

@@ -142,7 +142,8 @@ class RunnerLink {
   // How much of each job's streams the service has, as far as this process knows.
   std::map<std::string, std::map<std::string, std::uint64_t>> outputs_sent_;
   bool stopping_ = false;
-  ArtifactUploads uploads_;  // of send_results()
+  std::string uploading_job_;  // of send_results(): whose artifacts are uploaded
+  ArtifactUploads uploads_;    // of send_results()
 };
 
 }  // namespace signalbox

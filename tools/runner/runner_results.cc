@@ -55,6 +55,7 @@ Called<bool> RunnerLink::send_result(const EndedJob& job) {
     return finish(job, unwanted);
   }
   JobResult result = job.result;
+  uploading_job_ = job.job_id;
   result.result.artifacts = TRY(uploads_.upload(result.result.artifacts, wants_bundles()));
   for (const char* stream : output_streams) {
     const auto sent = send_output(results_, job.job_id, stream, false);

@@ -40,8 +40,10 @@ struct UploadArtifact {
   std::int64_t offset = 0;
   std::string content;  // base64
   bool wants_url = false;
+  std::optional<std::string> job_id;  // whose artifact it is; earlier runners don't say
 };
-BOOST_DESCRIBE_STRUCT(UploadArtifact, (), (runner, key, sha256, bytes, offset, content, wants_url))
+BOOST_DESCRIBE_STRUCT(UploadArtifact, (),
+                      (runner, key, sha256, bytes, offset, content, wants_url, job_id))
 
 // FORBIDDEN unless the key is that of the runner.
 Decided<void> require_key(const RunnerParts& parts, const std::string& runner,

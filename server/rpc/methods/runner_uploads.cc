@@ -16,6 +16,7 @@
 #include "server/rpc/artifact_work.h"
 #include "server/rpc/methods/families.h"
 #include "server/rpc/methods/runner_methods.h"
+#include "server/rpc/runner_queue.h"
 #include "server/rpc/uploads.h"
 #include "server/runners/runner_registry.h"
 #include "server/text/described_json.h"
@@ -72,8 +73,18 @@ void take_runner_upload(Api& api, Call& call, RunnerParts& parts) {
                                   {{"runner", asked->runner}},
                                   {}});
   }
-  const auto charged = parts.budget.charge(asked->runner, piece->sha256, piece->bytes, jobs,
-                                           api.clock.monotonic_ns());
+  const std::string job_id = asked->job_id.value_or("");
+  const auto is_wanted = [&](const std::string& id) {
+    return parts.queue->is_wanted(asked->runner, id);
+  };
+  if (!job_id.empty() && !is_wanted(job_id)) {
+    return call.responder.reject({ErrorCode::FORBIDDEN,
+                                  asked->runner + " has no such job under way",
+                                  {{"runner", asked->runner}, {"job_id", job_id}},
+                                  {}});
+  }
+  const auto charged = parts.budget.charge({asked->runner, job_id, piece->sha256, piece->bytes},
+                                           jobs, is_wanted, api.clock.monotonic_ns());
   if (!charged) return call.responder.reject(charged.error());
   const auto refuse = [responder = call.responder](const Rejection& why) { responder.reject(why); };
   run_artifact_work(
