@@ -1,7 +1,12 @@
 // The artifacts of ExpiredRunFiles. A blob may belong to several runs, so it goes only if no run
 // that stays has it.
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <filesystem>
 #include <span>
+#include <system_error>
 
 #include "domain/nanoseconds.h"
 #include "domain/try.h"
@@ -33,6 +38,22 @@ void for_each_artifact(const Record& record, Visit visit) {
         }
       },
       record.event);
+}
+
+// Removes what runners left of artifacts with whose upload they haven't gone on since then: files
+// of the service's own in one directory. Returns their bytes.
+std::uint64_t remove_left_uploads(const std::filesystem::path& directory, std::int64_t before_ns) {
+  std::uint64_t bytes = 0;
+  std::error_code error;
+  for (std::filesystem::directory_iterator each(directory, error), end; !error && each != end;
+       each.increment(error)) {
+    struct stat status {};
+    if (::lstat(each->path().c_str(), &status) != 0 || !S_ISREG(status.st_mode)) continue;
+    const std::int64_t changed_ns = status.st_mtim.tv_sec * ns_per_s + status.st_mtim.tv_nsec;
+    if (changed_ns >= before_ns || ::unlink(each->path().c_str()) != 0) continue;
+    bytes += static_cast<std::uint64_t>(status.st_size);
+  }
+  return bytes;
 }
 
 }  // namespace
@@ -112,7 +133,11 @@ Stored<void> ExpiredRunFiles::protect_artifacts() {
 Stored<bool> ExpiredRunFiles::remove_artifacts() {
   if (artifacts_until_ms_ == 0) {
     artifacts_until_ms_ = CallBounds::now_ms() + parts_.artifacts_ms_max;
-    if (!round_.is_dry) TRY(parts_.artifacts.claim_removals(parts_.owner));
+    if (!round_.is_dry) {
+      TRY(parts_.artifacts.claim_removals(parts_.owner));
+      report_.bytes_removed += remove_left_uploads(
+          parts_.data / "uploads", round_.now_ns - unnamed_artifact_ms_min * ns_per_ms);
+    }
   }
   TRY(list_old_artifacts());
   TRY(protect_artifacts());

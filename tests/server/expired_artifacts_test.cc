@@ -2,11 +2,14 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <vector>
 
 #include "server/retention/expired_run_files.h"
+#include "tests/fixtures/file_content.h"
 #include "tests/fixtures/temporary_directory.h"
 #include "tests/server/rpc_site.h"
 
@@ -118,6 +121,25 @@ TEST_F(ExpiredArtifactsTest, ARoundRemovesWhatNoRunHasFromAllParts) {  // A15
   EXPECT_EQ(report.artifacts_removed, 256U);
   EXPECT_EQ(store.removed, 256U);
   EXPECT_FALSE(report.is_partial);
+}
+
+// Those of runners that are gone; one that goes on with its upload has written within the day.
+TEST_F(ExpiredArtifactsTest, ARoundRemovesUploadsThatAreLeftForADay) {  // A15, P11
+  namespace fs = std::filesystem;
+  const fs::path uploads = scratch.path() / "uploads";
+  fs::create_directory(uploads);
+  const std::chrono::sys_time<std::chrono::nanoseconds> now{
+      std::chrono::nanoseconds(clock.wall_ns())};
+  for (const auto& [name, age] : {std::pair("left", std::chrono::hours(25)),
+                                  std::pair("under_way", std::chrono::hours(23))}) {
+    write_text(uploads / name, "piece");
+    fs::last_write_time(uploads / name, std::chrono::file_clock::from_sys(now - age));
+  }
+  (void)round(limits::file_retention_artifacts_ms_max, /*is_dry=*/true);
+  EXPECT_TRUE(fs::exists(uploads / "left"));
+  (void)round(limits::file_retention_artifacts_ms_max);
+  EXPECT_FALSE(fs::exists(uploads / "left"));
+  EXPECT_TRUE(fs::exists(uploads / "under_way"));
 }
 
 TEST_F(ExpiredArtifactsTest, NothingIsRemovedFromAStoreOfAnotherService) {  // A15, G11
