@@ -14,8 +14,9 @@ Decided<void> require_runner_id(const std::string& runner) {
                 {{"field", std::string("runner")}}, {"signalbox runner list"});
 }
 
-// A decision about a runner is never dropped for another one: an evicted runner that was forgotten
-// would get jobs again, with the key that it has.
+// A decision about a runner is never dropped for another one by itself: an evicted runner that was
+// forgotten would get jobs again, with the key that it has. Who knows which runners are gone may
+// end a drain of such a one first.
 Decided<void> require_place(const World& world, const std::string& runner) {
   if (world.runners.contains(runner) || world.runners.size() < limits::decided_runners_max) {
     return {};

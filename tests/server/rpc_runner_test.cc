@@ -210,6 +210,42 @@ TEST_F(RpcRunners, AreListedDrainedAndEvicted) {  // N3
                                                      "RunnerEvicted", "RunnerReadmitted"}));
 }
 
+// Those of machines that came and went for years; one that is there, or that a run needs, stays so.
+TEST_F(RpcRunners, DrainedOnesThatAreGoneMakeRoomForOtherDecisions) {  // N3, P11
+  EXPECT_EQ(refusal("runner.exchange", report()), "");
+  const std::string needed = runner_id("needed", "0123456789abcdef");
+  const auto numbered = [](std::size_t count) {
+    return runner_id("r" + std::to_string(count), "0123456789abcdef");
+  };
+  const std::string run_id = start_run(
+      R"({"goal":"g","pipeline":{"name":"p","station":[{"name":"go","executor":"process","command":["true"]}]}})");
+  take(DispatchStation{*parse_uuid(run_id), ids.next_span_id(), {}, needed});
+  take(DrainRunner{needed, {}});
+  for (std::size_t count = 2; count < limits::decided_runners_max; ++count) {
+    take(EvictRunner{numbered(count), {}});
+  }
+  take(DrainRunner{numbered(0), {}});
+  runners.restore(engine.world());
+  EXPECT_EQ(refusal("runner.drain", {{"runner", runner}}), "LIMIT_EXCEEDED") << "it may come back";
+  const auto is_wanted = [](const std::string&, const std::string&) { return false; };
+  clock.advance_ms(limits::runner_lease_ms_default + 1);
+  runners.sweep(clock.monotonic_ns(), is_wanted);  // it was stopped meanwhile
+  for (std::int64_t s = 0; s <= limits::runner_lease_ms_default / 1000; ++s) {
+    clock.advance_ms(1000);
+    runners.sweep(clock.monotonic_ns(), is_wanted);
+  }
+  EXPECT_EQ(refusal("runner.exchange", report()), "");
+  const json::object drained = call("runner.drain", {{"runner", runner}});
+  EXPECT_EQ(drained.at("runner"), json::value(runner));
+  EXPECT_EQ(drained.at("drains"), json::value(true));
+  EXPECT_EQ(engine.world().standing_of(runner), RunnerStanding::drained);
+  EXPECT_EQ(engine.world().standing_of(numbered(0)), RunnerStanding::free);
+  EXPECT_EQ(engine.world().standing_of(needed), RunnerStanding::drained);
+  EXPECT_EQ(engine.world().runners.size(), limits::decided_runners_max);
+  runners.expect(numbered(1));
+  EXPECT_EQ(refusal("runner.drain", {{"runner", numbered(1)}}), "LIMIT_EXCEEDED");
+}
+
 // Nothing is told, and nothing holds, that could still be lost.
 TEST_F(RpcRunners, AreEvictedOnceThatIsDurable) {  // G1, N3
   EXPECT_EQ(refusal("runner.exchange", report()), "");

@@ -2,6 +2,9 @@
 #include "server/rpc/methods/runner_methods.h"
 
 #include <algorithm>
+#include <optional>
+#include <set>
+#include <string>
 
 #include "server/engine/engine.h"
 #include "server/platform/clock.h"
@@ -89,6 +92,39 @@ json::object evict_result(const Api&, std::span<const Record> records) {
   return result;
 }
 
+// Returns the runner whose drain is ended for another decision, where there is no more room: of
+// those that are lost, without a job, and that no run needs, the one that was drained first.
+std::optional<std::string> find_drained_and_gone(const World& world, const RunnerRegistry& registry,
+                                                 std::int64_t monotonic_ns) {
+  std::set<std::string> needed;
+  for (const auto& [id, run] : world.runs) needed.insert(run->machine);
+  for (const auto& [id, worktree] : world.worktrees) needed.insert(worktree.runner);
+  std::optional<std::string> found;
+  Position decided_at = 0;
+  for (const auto& [runner, decision] : world.runners) {
+    if (decision.standing != RunnerStanding::drained || needed.contains(runner)) continue;
+    if (found && decision.decided_at > decided_at) continue;
+    const auto view = registry.get(runner, monotonic_ns);
+    if (!view || view->state != RunnerState::lost || !view->jobs.empty()) continue;
+    found = runner;
+    decided_at = decision.decided_at;
+  }
+  return found;
+}
+
+// Applies a command about a runner. Where there is no room for its decision, a drained runner that
+// is gone makes some: nobody would ever end its drain.
+template <class T>
+Decided<std::size_t> apply_decision(const Api& api, const RunnerParts& parts,
+                                    Engine::Transaction& transaction, const T& command) {
+  auto applied = transaction.apply(command);
+  if (applied || applied.error().code != ErrorCode::LIMIT_EXCEEDED) return applied;
+  const auto gone =
+      find_drained_and_gone(api.engine.world(), *parts.registry, api.clock.monotonic_ns());
+  if (!gone || !transaction.apply(DrainRunner{*gone, false})) return applied;
+  return transaction.apply(command);
+}
+
 // Applies a command about a runner that is known, and answers with the result of its events; with
 // `unchanged` if it has none, as the runner is so already, or `undo` undid what the log doesn't
 // have.
@@ -103,7 +139,7 @@ void decide_about_runner(Api& api, Call& call, RunnerParts& parts, const T& comm
   Decided<json::object> outcome;
   {
     auto transaction = api.engine.begin(call.origin);
-    const auto applied = transaction.apply(command);
+    const auto applied = apply_decision(api, parts, transaction, command);
     if (!applied) {
       outcome = tl::unexpected(applied.error());
     } else if (*applied == 0) {
