@@ -127,8 +127,10 @@ Stored<CollectedArtifacts> collect_artifacts(ArtifactStore& store,
                                              const std::set<std::string>& reserved) {
   FileDescriptor root(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (!root) {
-    // The job may have removed the directory or replaced it; that isn't an error of the server.
-    const bool gone = errno == ENOENT || errno == ENOTDIR || errno == ELOOP || errno == EACCES;
+    // The job may have removed the directory, replaced it, or mounted a file system over it that
+    // nobody serves any more (ENOTCONN); that isn't an error of the server.
+    const bool gone = errno == ENOENT || errno == ENOTDIR || errno == ELOOP || errno == EACCES ||
+                      errno == ENOTCONN;
     if (gone) return CollectedArtifacts{};
     return tl::unexpected(system_error("open", directory));
   }

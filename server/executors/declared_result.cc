@@ -109,7 +109,9 @@ Stored<DeclaredResult> read_declared_result(const std::filesystem::path& path) {
   if (::lstat(path.c_str(), &status) != 0) {
     StoreError error = system_error("look at", path);
     if (errno == ENOTDIR) error.kind = StoreError::Kind::not_found;
-    if (errno == EACCES || errno == ELOOP) error.kind = StoreError::Kind::damaged;
+    // ENOTCONN: a file system that the job mounted there, and that nobody serves any more.
+    const bool is_replaced = errno == EACCES || errno == ELOOP || errno == ENOTCONN;
+    if (is_replaced) error.kind = StoreError::Kind::damaged;
     return tl::unexpected(std::move(error));
   }
   if (const std::string wrong = file_error(status); !wrong.empty()) return invalid(path, wrong);

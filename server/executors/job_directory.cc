@@ -29,7 +29,10 @@ enum class ShimLockState {
 // job's that may not be read was never the job's.
 bool is_replaced(int error, const std::filesystem::path& path) {
   struct stat status {};
-  if (error == EACCES) return ::lstat(path.parent_path().c_str(), &status) == 0;
+  const std::filesystem::path directory = path.parent_path();
+  if (error == EACCES) return ::lstat(directory.c_str(), &status) == 0;
+  // A file system that the job mounted over its directory, and that nobody serves any more.
+  if (error == ENOTCONN) return ::lstat(directory.parent_path().c_str(), &status) == 0;
   return error == ELOOP || error == ENXIO || error == ENODEV;
 }
 

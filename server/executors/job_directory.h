@@ -107,8 +107,9 @@ struct JobDirectory {
 };
 
 // Opens a file of a job's directory for reading. It is `damaged` if it isn't a regular file of at
-// most `bytes_max` bytes, or if the job has taken away the permission to open it; `not_found` also
-// if something that isn't a directory leads to it. Other errors are those of the disk.
+// most `bytes_max` bytes, or if the job has taken away the permission to open it, or mounted a file
+// system over its directory that nobody serves any more; `not_found` also if something that isn't a
+// directory leads to it. Other errors are those of the disk.
 Stored<FileDescriptor> open_job_file(const std::filesystem::path& path, std::uint64_t bytes_max);
 
 // Returns a function that says whether a job of a run (its id as text) is under way, of those in

@@ -254,6 +254,42 @@ TEST_F(HangTest, ARunRootThatHangsHoldsUpNoRemovalInAnother) {  // A15, G6
   expect_quick_stop();
 }
 
+// A job can mount such a file system itself, and end the program that serves it.
+TEST_F(HangTest, ADeadDiskOverAJobsFilesEndsItsAttempt) {  // P11, G6
+  if (const std::string why = enter_own_mounts(); !why.empty()) SIGNALBOX_CANNOT_RUN(why);
+  start();
+  const fs::path go = scratch_.path() / "go";
+  const json::object station{
+      {"name", "work"},
+      {"executor", "process"},
+      {"retry", {{"max_retries", 0}}},
+      {"command", {"sh", "-c", "until [ -e '" + go.string() + "' ]; do sleep 0.02; done"}}};
+  const json::object asked{{"goal", "g"}, {"pipeline", {{"name", "p"}, {"station", {station}}}}};
+  std::deque<HangingDisk> disks;
+  std::vector<std::pair<std::string, const char*>> expected;
+  for (const auto& [part, code] :
+       {std::pair("artifacts", "RESULT_INVALID"), std::pair("", "JOB_LOST")}) {
+    const std::string run_id = start_run(asked);
+    const fs::path job = server_.data() / "jobs" / (run_id + "-work-1");
+    ASSERT_TRUE(eventually([&] { return fs::exists(job / "stderr.log"); }));
+    HangingDisk& disk = disks.emplace_back();
+    if (const std::string why = disk.mount(job / part); !why.empty()) SIGNALBOX_CANNOT_RUN(why);
+    disk.die();
+    expected.emplace_back(run_id, code);
+  }
+  write_text(go, "");
+  for (const auto& [run_id, code] : expected) {
+    json::object run;
+    EXPECT_TRUE(eventually([&] {
+      run = call("run.get", {{"run_id", run_id}});
+      return run.at("run").at("status") == "failed";
+    })) << json::serialize(run);
+    EXPECT_NE(json::serialize(run).find(code), std::string::npos) << json::serialize(run);
+  }
+  disks.clear();
+  expect_quick_stop();
+}
+
 TEST_F(HangTest, AnEndpointThatHangsDoesNotHoldUpAStop) {  // G6
   SilentEndpoint endpoint;
   ::setenv("MODAL_TOKEN_ID", "ak-1", 1);

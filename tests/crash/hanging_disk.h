@@ -20,6 +20,8 @@ class HangingDisk {
   // Mounts the disk over `directory`, which must exist; the process has mounts of its own
   // (small_disk.h). Returns "", or the reason why it isn't possible here.
   std::string mount(const std::filesystem::path& directory);
+  // Has whatever touches it fail from then on, as after the end of the program that served it.
+  void die() { device_ = {}; }
 
  private:
   FileDescriptor device_;
