@@ -11,6 +11,7 @@
 #include <bit>
 #include <cctype>
 #include <cstring>
+#include <mutex>
 #include <vector>
 
 #include "store/dropped_values.h"
@@ -18,6 +19,37 @@
 #include "store/rocks_environment.h"
 
 namespace signalbox {
+
+// The error of RocksDB's own work, its flushes and compactions. A write that waits for that work
+// fails then, and says that it is incomplete, not why.
+//
+// If a table can't be written for lack of space, RocksDB waits for space and retries in a thread,
+// and an atomic flush and the closing of the database wait for that thread for ever. So automatic
+// recovery is off, and rocks_event_log closes and reopens the database itself.
+class BackgroundError final : public rocksdb::EventListener {
+ public:
+  void OnErrorRecoveryBegin(rocksdb::BackgroundErrorReason /*reason*/, rocksdb::Status /*error*/,
+                            bool* automatic) override {
+    *automatic = false;
+  }
+  void OnBackgroundError(rocksdb::BackgroundErrorReason /*reason*/,
+                         rocksdb::Status* error) override {
+    const std::lock_guard lock(mutex_);
+    latest_ = *error;
+  }
+
+  // Returns the latest error, which RocksDB works under until the database is opened again; ok if
+  // there was none. Any thread.
+  [[nodiscard]] rocksdb::Status latest() const {
+    const std::lock_guard lock(mutex_);
+    return latest_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  rocksdb::Status latest_;
+};
+
 namespace {
 
 constexpr std::size_t mebibyte = 1024 * 1024;
@@ -27,17 +59,6 @@ constexpr std::size_t protection_bytes = 8;
 // The records of a walk that keeps its blocks in the cache, and of one that reads ahead.
 constexpr Position page_records_max = 1024;
 constexpr Position long_walk_records_min = 64 * 1024;
-
-// If a table can't be written for lack of space, RocksDB waits for space and retries in a thread,
-// and an atomic flush and the closing of the database wait for that thread for ever. So automatic
-// recovery is off, and rocks_event_log closes and reopens the database itself.
-class WithoutRecovery final : public rocksdb::EventListener {
- public:
-  void OnErrorRecoveryBegin(rocksdb::BackgroundErrorReason /*reason*/, rocksdb::Status /*error*/,
-                            bool* automatic) override {
-    *automatic = false;
-  }
-};
 
 // Hides the write-ahead logs, so that opening doesn't replay them.
 class WithoutWriteAheadLogs final : public rocksdb::FileSystemWrapper {
@@ -76,7 +97,6 @@ rocksdb::DBOptions database_options(RocksDatabase::Mode mode, rocksdb::Env* env)
   // Each table file's checksum is stored in the manifest, for verify_files().
   options.file_checksum_gen_factory = rocksdb::GetFileChecksumGenCrc32cFactory();
 
-  options.listeners.push_back(std::make_shared<WithoutRecovery>());
   options.max_bgerror_resume_count = 0;
 
   // These must stay off. A write must be in the file when write() returns; batches must become
@@ -206,6 +226,8 @@ Stored<std::unique_ptr<RocksDatabase>> RocksDatabase::open(const std::filesystem
   if (own_env) env = own_env.get();
   rocksdb::DBOptions options = database_options(mode, env);
   options.max_file_opening_threads = table_opening_threads(directory);
+  const auto background = std::make_shared<BackgroundError>();
+  options.listeners.push_back(background);
   if (!read_only) options.info_log = rocks_info_log(directory);
   const std::vector<rocksdb::ColumnFamilyDescriptor> families = {
       {rocksdb::kDefaultColumnFamilyName, family_options(buffer_bytes, read_only)},
@@ -221,6 +243,7 @@ Stored<std::unique_ptr<RocksDatabase>> RocksDatabase::open(const std::filesystem
   std::unique_ptr<RocksDatabase> opened(new RocksDatabase);
   opened->directory_ = directory;
   opened->own_env_ = std::move(own_env);
+  opened->background_ = background;
   opened->database_.reset(database);
   opened->entries_ = handles[0];
   opened->head_ = handles[1];
@@ -292,6 +315,11 @@ rocksdb::Status RocksDatabase::write(rocksdb::WriteBatch& batch, bool is_synced)
   options.protection_bytes_per_key = protection_bytes;
   const std::size_t bytes = batch.GetDataSize();
   rocksdb::Status written = database_->Write(options, &batch);
+  if (written.IsIncomplete()) {
+    // Nothing was written: the buffers are full, and the work that would empty them has failed.
+    rocksdb::Status why = background_->latest();
+    if (!why.ok()) return why;
+  }
   if (!written.ok()) return written;
   // The flush is started here and not by RocksDB within a write. If the new write-ahead log that
   // belongs to it can't be created, an atomic flush that RocksDB starts loses count of the users of

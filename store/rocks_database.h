@@ -33,6 +33,8 @@ Stored<Position> entry_position(const rocksdb::Slice& key);
 // Converts a RocksDB status to a StoreError, with the file that its text names.
 StoreError store_error(const rocksdb::Status& status, const std::filesystem::path& directory);
 
+class BackgroundError;
+
 class RocksDatabase {
  public:
   enum class Mode {
@@ -174,6 +176,7 @@ class RocksDatabase {
   rocksdb::ColumnFamilyHandle* head_ = nullptr;
   std::size_t buffer_bytes_ = 0;
   std::size_t gathered_bytes_ = 0;  // written since the last flush was started
+  std::shared_ptr<BackgroundError> background_;
 };
 
 }  // namespace signalbox

@@ -12,6 +12,7 @@
 #include "tests/fixtures/temporary_directory.h"
 #include "tests/store/faulty_disk.h"
 #include "tests/store/log_directory.h"
+#include "tests/store/redacted_log.h"
 #include "tests/store/sample_events.h"
 
 namespace signalbox::test {
@@ -142,6 +143,37 @@ TEST_P(DiskFailure, WithoutSpaceIsDoubtedForLongerEachTime) {  // K11
     EXPECT_EQ(append_once_writable(*log).status, AppendStatus::ok);
   }
   EXPECT_TRUE(eventually([&] { return log->full_for().count() == 0; }));
+}
+
+// A rewriting that found no space stops RocksDB's own work, and with it the writes that fill all
+// buffers before a flush fails as well.
+TEST_P(DiskFailure, WithoutSpaceForARewritingAppendsGoOnOnceThereIsSome) {  // K11
+  auto log = open_log(
+      data_.path(),
+      {.env = disk_.env(), .buffer_bytes = 4096, .full_pause = std::chrono::milliseconds(1)});
+  append_secret(*log);
+  ASSERT_EQ(redact_secret(*log).status, AppendStatus::ok);
+  const Erasure erasure = log->plan_erasure().value();
+  ASSERT_TRUE(log->begin_erasure());
+  ASSERT_TRUE(log->plan_erasure());  // what is in memory is in tables now
+  disk_.fault = GetParam();
+  EXPECT_EQ(log->purge_replaced(erasure).error().kind, StoreError::Kind::full);
+  disk_.fault = WriteFault::none;
+  for (int each = 0; each < 20; ++each) {
+    const Commit commit = sample_commit(log->tail() + 1, 200);  // more than a buffer
+    AppendResult result;
+    do {
+      result = log->append(log->tail(), {&commit, 1});
+    } while (result.status == AppendStatus::full);
+    ASSERT_EQ(result.status, AppendStatus::ok) << result.message;
+  }
+  const auto purged = log->purge_replaced(erasure);
+  EXPECT_TRUE(purged) << purged.error().message;
+  ASSERT_TRUE(log->note_erased(erasure));
+  ASSERT_TRUE(log->close());
+  EXPECT_EQ(files_with_secret(data_.path()), "");
+  log = open_log(data_.path());
+  EXPECT_TRUE(log->verify(log->tail()));
 }
 
 TEST_P(DiskFailure, OfTheOtherKindLeavesTheOutcomeUnknown) {
