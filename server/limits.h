@@ -151,14 +151,17 @@ inline constexpr std::int64_t policy_git_ms_max = 3000;
 // A store of objects for artifacts.
 // Time without a byte in either direction, or to connect, after which a request has failed.
 inline constexpr std::int64_t artifact_store_stall_ms_max = 10'000;
-// Threads that wait for it to answer queries and completions, and the time after which those who
-// asked are refused.
+// Threads that wait for it to answer queries and completions, those of them that one caller gets,
+// and the time after which those who asked are refused.
 inline constexpr std::size_t artifact_store_working_max = 8;
+inline constexpr std::size_t artifact_store_working_of_caller_max = artifact_store_working_max / 2;
 inline constexpr std::int64_t artifact_store_answer_ms_max = 90'000;
 // Time for which a query about the past waits for it. All of these have one thread.
 inline constexpr std::int64_t past_artifact_ms_max = 5000;
-// Artifacts of it that are copied to the disk at the same time, each until it was downloaded.
+// Artifacts of it that are copied to the disk at the same time, each until it was downloaded, and
+// those of one caller.
 inline constexpr std::size_t artifact_copies_max = 16;
+inline constexpr std::size_t artifact_copies_of_caller_max = artifact_copies_max / 2;
 // Age up to which run.why shows a failed call for a job, longer than the pause before the next
 // call.
 inline constexpr std::int64_t job_trouble_shown_ms_max = 3 * 60 * 1000;

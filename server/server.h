@@ -241,8 +241,6 @@ class Server {
   // Notes where artifacts are for commands that read the data directory without this service.
   void note_artifacts();
   [[nodiscard]] StatusPart artifact_store_status() const;
-  // Opens an artifact for a download.
-  void open_artifact(const ArtifactPlace& place, const OpenedArtifact& then);
   // Finds out where the configured run roots lead, each in a lane of its own. Returns what is ready
   // when one is done, or won't be.
   std::vector<std::future<void>> resolve_run_roots();

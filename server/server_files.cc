@@ -10,7 +10,6 @@
 #include "server/limits.h"
 #include "server/platform/host_name.h"
 #include "server/retention/expired_run_files.h"
-#include "server/rpc/artifact_work.h"
 #include "server/server.h"
 #include "server/text/printable_text.h"
 #include "server/text/separated_text.h"
@@ -78,21 +77,6 @@ StatusPart Server::artifact_store_status() const {
                                       {"message", trouble->error.message}};
     }
   };
-}
-
-void Server::open_artifact(const ArtifactPlace& place, const OpenedArtifact& then) {
-  const std::string name = to_hex(place.sha256);
-  run_artifact_work(
-      api_, "download of " + name, [then](const Rejection& why) { then(tl::unexpected(why)); },
-      [this, place, then, name]() -> std::function<void()> {
-        Decided<std::shared_ptr<const OpenedBlob>> opened;
-        if (auto found = artifacts_.open_at(place)) {
-          opened = std::make_shared<const OpenedBlob>(*std::move(found));
-        } else {
-          opened = tl::unexpected(unreadable_artifact(api_, name, found.error()));
-        }
-        return [then, opened = std::move(opened)] { then(opened); };
-      });
 }
 
 std::vector<std::future<void>> Server::resolve_run_roots() {

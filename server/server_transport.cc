@@ -3,11 +3,15 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <memory>
+#include <string>
 #include <utility>
 
 #include "server/access/secret.h"
 #include "server/executors/process/job_processes.h"
 #include "server/limits.h"
+#include "server/rpc/artifact_work.h"
+#include "server/rpc/caller_shares.h"
 #include "server/rpc/kept_output.h"
 #include "server/rpc/methods/openrpc.h"
 #include "server/server.h"
@@ -22,6 +26,41 @@ Rejection too_many_connections(const std::string& actor, std::size_t allowed) {
       actor + " has " + std::to_string(allowed) + " connections, as many as one caller may have",
       {{"caller_connections_max", static_cast<std::int64_t>(allowed)}},
       {"signalbox server limits"}};
+}
+
+tl::unexpected<Rejection> too_many_downloads() {
+  return reject(ErrorCode::OVERLOADED,
+                "too many of your downloads are under way; let some end first",
+                {{"artifact_copies_of_caller_max",
+                  static_cast<std::int64_t>(limits::artifact_copies_of_caller_max)}},
+                {"signalbox status"});
+}
+
+// Opens an artifact for a download. `copies` has the shares of those that are copied for it.
+void open_artifact(const Api& api, const CallerShares& copies, const std::string& caller,
+                   const ArtifactPlace& place, const OpenedArtifact& then) {
+  const std::string name = to_hex(place.sha256);
+  run_artifact_work(
+      api, caller, "download of " + name,
+      [then](const Rejection& why) { then(tl::unexpected(why)); },
+      [&api, copies, caller, place, then, name]() -> std::function<void()> {
+        const bool may_copy = api.artifact_store.has_value();
+        const std::shared_ptr<void> share = may_copy ? copies.take(caller) : nullptr;
+        if (may_copy && !share) return [then] { then(too_many_downloads()); };
+        Decided<std::shared_ptr<const OpenedBlob>> opened;
+        if (auto found = api.artifacts.open_at(place)) {
+          // What is no copy takes nothing from others.
+          if (found->place) {
+            found->place =
+                std::make_shared<std::pair<std::shared_ptr<void>, std::shared_ptr<void>>>(
+                    found->place, share);
+          }
+          opened = std::make_shared<const OpenedBlob>(*std::move(found));
+        } else {
+          opened = tl::unexpected(unreadable_artifact(api, name, found.error()));
+        }
+        return [then, opened = std::move(opened)] { then(opened); };
+      });
 }
 
 }  // namespace
@@ -96,8 +135,9 @@ HttpService Server::http_service() {
             claims_.leave(peer);
             steps_.leave(peer);
           },
-          [this](const ArtifactPlace& place, const OpenedArtifact& then) {
-            open_artifact(place, then);
+          [this, copies = CallerShares(limits::artifact_copies_of_caller_max)](
+              const std::string& caller, const ArtifactPlace& place, const OpenedArtifact& then) {
+            open_artifact(api_, copies, caller, place, then);
           }};
 }
 

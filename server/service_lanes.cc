@@ -20,12 +20,12 @@ LanePool::Bounds ServiceLanes::bounds(std::size_t working_max) {
           .hang_ms = limits::lane_hang_ms_max};
 }
 
-// One lane, since there is one store. A thread that waits for it doesn't hang: requests have their
-// own deadlines, and no other thread would get more of it.
+// A lane for each caller, who has a part of the threads at most. A thread that waits for the store
+// doesn't hang: requests have their own deadlines, and no other thread would get more of it.
 LanePool::Bounds ServiceLanes::artifact_store_bounds() {
   LanePool::Bounds own = bounds(limits::artifact_store_working_max);
   own.threads_max = limits::artifact_store_working_max;
-  own.lane_working_max = limits::artifact_store_working_max;
+  own.lane_working_max = limits::artifact_store_working_of_caller_max;
   own.hang_ms = 2 * limits::artifact_store_answer_ms_max;
   return own;
 }

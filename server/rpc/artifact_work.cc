@@ -11,7 +11,8 @@ namespace {
 
 Rejection store_is_late() {
   return {ErrorCode::STORAGE_AWAY,
-          "the store of artifacts doesn't answer, or too many wait for it: try again soon",
+          "the store of artifacts doesn't answer, or too many of your requests wait for it: try "
+          "again soon",
           {{"artifact_store_answer_ms_max", limits::artifact_store_answer_ms_max}},
           {"signalbox status"}};
 }
@@ -34,10 +35,11 @@ Rejection kept_elsewhere(const std::string& name) {
 
 }  // namespace
 
-void run_artifact_work(const Api& api, const std::string& name,
+void run_artifact_work(const Api& api, const std::string& caller, const std::string& name,
                        std::function<void(const Rejection& why)> refuse, BlockingPool::Work work) {
   if (!api.artifact_store) return api.blocking.run({.name = name}, std::move(work));
-  Lane lane{.name = "store of artifacts", .deadline_ms = limits::artifact_store_answer_ms_max};
+  Lane lane{.name = "store of artifacts for " + caller,
+            .deadline_ms = limits::artifact_store_answer_ms_max};
   lane.failed = [refuse = std::move(refuse)](LaneFailure) { refuse(store_is_late()); };
   api.artifact_store->run(std::move(lane), std::move(work));
 }

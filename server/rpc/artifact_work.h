@@ -12,9 +12,9 @@
 namespace signalbox {
 
 // Runs `work` on a thread that may block, and what it returns on the engine's thread. If the store
-// of objects doesn't answer in time, or too many wait for it, calls `refuse` there instead. `name`
-// is the lane of work on files.
-void run_artifact_work(const Api& api, const std::string& name,
+// of objects doesn't answer in time, or too much of `caller` waits for it, calls `refuse` there
+// instead. Callers take turns at that store. `name` is the lane of work on files.
+void run_artifact_work(const Api& api, const std::string& caller, const std::string& name,
                        std::function<void(const Rejection& why)> refuse, BlockingPool::Work work);
 
 // Returns STORAGE_AWAY if the store of objects failed for now, STORAGE_FULL if the disk did, and

@@ -3,10 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <deque>
 #include <filesystem>
 #include <fstream>
 
 #include "domain/nanoseconds.h"
+#include "server/limits.h"
 #include "server/platform/artifact_store.h"
 #include "server/platform/clock.h"
 #include "tests/scenarios/artifact_store_fixture.h"
@@ -86,6 +88,26 @@ TEST_F(ArtifactStoreScenario, WhatWasChangedOrIsAwayIsRefusedByItsCode) {  // S1
   EXPECT_EQ(server_.cli({"run", "artifact", run_id, "c.txt"}).exit_code, 75);
   EXPECT_EQ(client.get("/v1/runs/" + run_id + "/artifacts/b.txt").status, 503U);
   EXPECT_EQ(text(run(run_id), "status"), "succeeded");
+}
+
+// Each download has a copy on the disk until it was read, and there is room for some.
+TEST_F(ArtifactStoreScenario, WhoReadsNoDownloadLeavesPlacesToOthers) {  // S13, G7
+  const std::string path = "/v1/runs/" + finished_run() + "/artifacts/b.txt";
+  std::string secret = server_.cli({"access", "issue", "ci", "--role", "viewer"}).out;
+  secret.pop_back();
+  std::deque<HttpClient> readers;
+  std::size_t begun = 0;
+  for (std::size_t each = 0; each < limits::artifact_copies_max; ++each) {
+    HttpClient& reader = readers.emplace_back(server_.socket());
+    reader.send(reader.text("GET", path));
+    begun += reader.read_until("\r\n\r\n").starts_with("HTTP/1.1 200") ? 1 : 0;
+  }
+  const HttpHeaders other{{"Authorization", "Bearer " + secret}};
+  EXPECT_TRUE(HttpClient(server_.socket()).get(path, other).body() == large());
+  EXPECT_EQ(begun, limits::artifact_copies_of_caller_max);
+  EXPECT_EQ(HttpClient(server_.socket()).get(path).code(), "OVERLOADED");
+  readers.clear();
+  await([&] { return HttpClient(server_.socket()).get(path).status == 200; });
 }
 
 TEST_F(ArtifactStoreScenario, CredentialsAreInNoLogAnswerOrNote) {  // S13

@@ -142,7 +142,7 @@ Decided<std::optional<json::object>> answer_of_git(const ChangeQuestion& questio
 void answer_from_artifact(Api& api, const Responder& responder, const ChangeQuestion& question,
                           Position position) {
   run_artifact_work(
-      api, "change of run " + to_string(question.place.run_id),
+      api, responder.caller(), "change of run " + to_string(question.place.run_id),
       [responder](const Rejection& why) { responder.reject(why); },
       [&api, responder, question, position]() -> std::function<void()> {
         return responder.prepare(change_of_artifact(api, question), position);

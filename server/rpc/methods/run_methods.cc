@@ -262,7 +262,7 @@ void artifact(Api& api, Call& call) {
   const auto read = [&api, responder = call.responder, run_id = params->run_id](
                         const FoundArtifact& found, Position shown) {
     run_artifact_work(
-        api, "artifact " + to_hex(found.artifact.sha256),
+        api, responder.caller(), "artifact " + to_hex(found.artifact.sha256),
         [responder](const Rejection& why) { responder.reject(why); },
         [&api, responder, run_id, found, shown]() -> std::function<void()> {
           return [responder, shown, outcome = artifact_content(api, run_id, found)]() mutable {

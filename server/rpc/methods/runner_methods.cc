@@ -227,7 +227,7 @@ void finish(Api& api, Call& call, RunnerParts& parts) {
   }
   const auto refuse = [responder = call.responder](const Rejection& why) { responder.reject(why); };
   run_artifact_work(
-      api, "results of " + asked->runner, refuse,
+      api, call.origin.actor, "results of " + asked->runner, refuse,
       [&api, &parts, refuse, responder = call.responder,
        asked = std::move(*asked)]() mutable -> std::function<void()> {
         if (const auto stored = check_stored(api, asked.result.result.artifacts); !stored) {

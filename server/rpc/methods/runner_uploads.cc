@@ -88,7 +88,7 @@ void take_runner_upload(Api& api, Call& call, RunnerParts& parts) {
   if (!charged) return call.responder.reject(charged.error());
   const auto refuse = [responder = call.responder](const Rejection& why) { responder.reject(why); };
   run_artifact_work(
-      api, "uploads of " + asked->runner, refuse,
+      api, call.origin.actor, "uploads of " + asked->runner, refuse,
       [&api, &parts, refuse, responder = call.responder, wants_url = asked->wants_url,
        piece = std::move(*piece)]() -> std::function<void()> {
         const auto added = add_upload_piece(parts.uploads, api.artifacts, piece);

@@ -142,9 +142,11 @@ void answer_limits(Api& api, Call& call) {
   SIGNALBOX_LIMIT(artifact_inline_bytes_max);
   SIGNALBOX_LIMIT(artifact_store_stall_ms_max);
   SIGNALBOX_LIMIT(artifact_store_working_max);
+  SIGNALBOX_LIMIT(artifact_store_working_of_caller_max);
   SIGNALBOX_LIMIT(artifact_store_answer_ms_max);
   SIGNALBOX_LIMIT(past_artifact_ms_max);
   SIGNALBOX_LIMIT(artifact_copies_max);
+  SIGNALBOX_LIMIT(artifact_copies_of_caller_max);
   SIGNALBOX_LIMIT(agent_log_interval_ms_min);
   SIGNALBOX_LIMIT(agent_log_excerpt_bytes_max);
   SIGNALBOX_LIMIT(agent_log_look_bytes_max);

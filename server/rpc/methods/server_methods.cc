@@ -114,7 +114,7 @@ void crash_report_method(Api& api, Call& call) {
         json::object{{"recovered_at", nullptr}, {"path", nullptr}, {"report", nullptr}});
   }
   run_artifact_work(
-      api, "crash report",
+      api, call.responder.caller(), "crash report",
       [responder = call.responder](const Rejection& why) { responder.reject(why); },
       [&api, digest = server.crash_report, position = server.recovered_at,
        responder = call.responder]() -> std::function<void()> {

@@ -104,7 +104,7 @@ void store_artifacts(Api& api, Call& call, ClaimQueue& claims, CompleteStation c
   const auto refuse = [responder = call.responder](const Rejection& why) { responder.reject(why); };
   const std::string lane = "artifacts of run " + to_string(command.run_id);
   run_artifact_work(
-      api, lane, refuse,
+      api, call.origin.actor, lane, refuse,
       [&api, &claims, refuse, call = Call{{}, call.origin, call.responder},
        command = std::move(command)]() mutable -> std::function<void()> {
         for (InlineArtifact& artifact : command.artifacts) {

@@ -54,6 +54,11 @@ std::string content_disposition(const std::string& name) {
   return text;
 }
 
+bool ArtifactDownload::identify(const std::string& actor) {
+  caller_ = actor;
+  return SingleResponsePeer::identify(actor);
+}
+
 void ArtifactDownload::on_answer(const std::string& line) {
   const auto result = result_text(line);
   if (!result) return session().respond(problem_of_line(line));
@@ -83,7 +88,7 @@ void ArtifactDownload::read_result(const json::object& result) {
 
 void ArtifactDownload::open() {
   session().service().open_artifact(
-      place_,
+      caller_, place_,
       [self = shared_from_this()](const Decided<std::shared_ptr<const OpenedBlob>>& opened) {
         if (!opened) return self->session().respond(problem(opened.error()));
         self->opened_ = *opened;

@@ -32,6 +32,8 @@ class ArtifactDownload final : public SingleResponsePeer,
   ArtifactDownload(std::shared_ptr<HttpSession> session, DownloadHeaders headers)
       : SingleResponsePeer(std::move(session)), headers_(std::move(headers)) {}
 
+  bool identify(const std::string& actor) override;
+
  private:
   void on_answer(const std::string& line) override;
   void read_result(const boost::json::object& result);
@@ -45,6 +47,7 @@ class ArtifactDownload final : public SingleResponsePeer,
   [[nodiscard]] HttpAnswer headers_of_content() const;
 
   const DownloadHeaders headers_;
+  std::string caller_;
   std::string name_;
   std::string media_type_;
   std::string path_;

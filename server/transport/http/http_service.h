@@ -62,9 +62,11 @@ struct HttpService {
   // Called when a connection of lines has closed, or over TCP has ended its output, while requests
   // of it wait to be answered.
   std::function<void(const Peer& peer)> output_ended = [](const Peer&) {};
-  // Opens the content of an artifact for `then`, which is called on the engine's thread.
-  std::function<void(const ArtifactPlace& place, const OpenedArtifact& then)> open_artifact =
-      [](const ArtifactPlace&, const OpenedArtifact& then) {
+  // Opens the content of an artifact, which `caller` downloads, for `then`, which is called on the
+  // engine's thread.
+  std::function<void(const std::string& caller, const ArtifactPlace& place,
+                     const OpenedArtifact& then)>
+      open_artifact = [](const std::string&, const ArtifactPlace&, const OpenedArtifact& then) {
         then(
             tl::unexpected(Rejection{ErrorCode::INTERNAL, "nothing keeps artifacts here", {}, {}}));
       };
