@@ -74,6 +74,24 @@ tl::unexpected<Rejection> not_owned(const World& world, const std::string& key, 
                 lock_get_command(key));
 }
 
+// LIMIT_EXCEEDED unless there is a place for one more lock. One sender can't take all of them: it
+// may renew them for ever.
+Decided<void> require_place_for_lock(const World& world, const Sender& by) {
+  if (world.locks.size() >= limits::locks_max) {
+    return reject(ErrorCode::LIMIT_EXCEEDED, "too many locks are held",
+                  {{"locks_max", static_cast<std::int64_t>(limits::locks_max)}},
+                  {"signalbox lock list"});
+  }
+  const bool is_job = by.job_token != 0;
+  const std::size_t own_max = is_job ? limits::locks_of_job_max : limits::locks_of_sender_max;
+  const auto own = world.locks_of_holder.find(std::string(by.actor));
+  if (own == world.locks_of_holder.end() || own->second < own_max) return {};
+  return reject(
+      ErrorCode::LIMIT_EXCEEDED, "you hold too many locks; release some first",
+      {{is_job ? "locks_of_job_max" : "locks_of_sender_max", static_cast<std::int64_t>(own_max)}},
+      {"signalbox lock list"});
+}
+
 // Appends the ends of the attempts and ticks that depend on `lock`, which is lost with the event at
 // the front of `events`.
 void end_dependents(const World& world, const Lock& lock, const Now& now, NewEvents& events) {
@@ -117,11 +135,7 @@ Decided<NewEvents> decide(const World& world, const AcquireLock& command, const 
                       lock->token,
                       LockEvent{LockRefreshed{lock->key, lock->owner, lock->token, longer_ms}}}};
   }
-  if (world.locks.size() >= limits::locks_max) {
-    return reject(ErrorCode::LIMIT_EXCEEDED, "too many locks are held",
-                  {{"locks_max", static_cast<std::int64_t>(limits::locks_max)}},
-                  {"signalbox lock list"});
-  }
+  TRY(require_place_for_lock(world, now.by));
   NewEvents events;
   const FoundLockFile& file = command.file;
   switch (file.kind) {

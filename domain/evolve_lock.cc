@@ -33,6 +33,7 @@ void evolve(World& world, const Record& record, const LockAcquired& event) {
   }
   world.lock_by_token.emplace(lock.token, lock.key);
   world.holders.emplace_hint(world.holders.end(), record.position, record.actor);
+  ++world.locks_of_holder[record.actor];
   SIGNALBOX_CHECK(world.locks.emplace(event.key, std::move(lock)).second);
 }
 
@@ -44,13 +45,21 @@ void evolve(World& world, const Record& record, const LockRefreshed& event) {
   lock.expires_at_ns = record.recorded_at_ns + event.lease_ms * ns_per_ms;
 }
 
+void forget_holder(World& world, Token token) {
+  const auto holder = world.holders.find(token);
+  if (holder == world.holders.end()) return;
+  const auto count = world.locks_of_holder.find(holder->second);
+  if (--count->second == 0) world.locks_of_holder.erase(count);
+  world.holders.erase(holder);
+}
+
 void end_lock(World& world, const Record& record, Token token, bool expired) {
   Lock& lock = held(world, record);
   SIGNALBOX_CHECK(lock.token == token);
   world.ended_locks.put(lock.key, EndedLock{lock.owner, lock.token, record.position, expired,
                                             std::move(lock.failing_owners)});
   world.lock_by_token.erase(token);
-  world.holders.erase(token);
+  forget_holder(world, token);
   world.locks.erase(record.stream.name);
 }
 

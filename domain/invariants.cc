@@ -227,7 +227,13 @@ void examine_holders(const World& world, Findings& findings) {
     if (!run->plan) continue;
     for (const StepState& step : run->plan->steps) count(step.token);
   }
-  for (const auto& [key, lock] : world.locks) count(lock.token);
+  boost::unordered_flat_map<std::string, std::size_t> locks_of_holder;
+  for (const auto& [key, lock] : world.locks) {
+    count(lock.token);
+    const auto holder = world.holders.find(lock.token);
+    if (holder != world.holders.end()) ++locks_of_holder[holder->second];
+  }
+  findings.expect(locks_of_holder == world.locks_of_holder, "each holder's locks are counted");
   for (const auto& [loop, tick] : world.ticks) count(tick.token);
   findings.expect(known == world.holders.size(), "only a token in use has a holder");
 }

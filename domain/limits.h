@@ -72,6 +72,9 @@ inline constexpr std::int64_t clock_difference_ms_max = 5 * 1000;
 inline constexpr std::int64_t foreign_lock_ahead_ms_max = 5 * 60 * 1000;
 inline constexpr std::size_t marker_bytes_max = 8 * 1024;
 inline constexpr std::size_t locks_max = 64 * 1024;
+// Locks that one sender holds, and one job.
+inline constexpr std::size_t locks_of_sender_max = locks_max / 2;
+inline constexpr std::size_t locks_of_job_max = 1024;
 inline constexpr std::size_t loops_max = 4 * 1024;
 // Loops whose ticks one sender has begun, and one job.
 inline constexpr std::size_t loops_of_sender_max = loops_max / 2;

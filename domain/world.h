@@ -119,6 +119,7 @@ struct World {
   ReadyStations ready;
   std::set<RunId> planned;  // runs whose current station is deep work that was begun
   boost::unordered_flat_map<Token, std::string> lock_by_token;
+  boost::unordered_flat_map<std::string, std::size_t> locks_of_holder;  // how many, by actor
 
   // Return the open run, held lock, tick or project, or nullptr.
   [[nodiscard]] const Run* find_run(const RunId& id) const;

@@ -128,6 +128,7 @@ Stored<void> find_holders(const EventLog& log, World& world) {
       return false;
     }));
   }
+  index_lock_holders(world);
   return {};
 }
 

@@ -235,6 +235,14 @@ std::string encode_world(const World& world) {
   return bytes;
 }
 
+void index_lock_holders(World& world) {
+  world.locks_of_holder.clear();
+  for (const auto& [key, lock] : world.locks) {
+    const auto holder = world.holders.find(lock.token);
+    if (holder != world.holders.end()) ++world.locks_of_holder[holder->second];
+  }
+}
+
 Stored<World> decode_world(std::string_view bytes, std::uint32_t format) {
   World world;
   try {
@@ -267,6 +275,7 @@ Stored<World> decode_world(std::string_view bytes, std::uint32_t format) {
       read_board(reader, world, format);
       read_additions(reader, world, format);
       index_ready_stations(world);
+      index_lock_holders(world);
     });
   } catch (const std::exception& malformed) {
     return store_failure(StoreError::Kind::damaged,

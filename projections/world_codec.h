@@ -29,5 +29,7 @@ Stored<World> decode_world(std::string_view bytes, std::uint32_t format = world_
 
 // Rebuilds the index of ready stations from the runs.
 void index_ready_stations(World& world);
+// Counts the locks of each holder, likewise, from the locks and the holders.
+void index_lock_holders(World& world);
 
 }  // namespace signalbox

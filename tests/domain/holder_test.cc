@@ -206,6 +206,7 @@ TEST_F(HolderTest, ATokenWithoutAKnownHolderIsTakenFromEverybody) {  // G8
   as("token:a");
   when(acquire_for("ann"));
   world.holders.clear();
+  world.locks_of_holder.clear();
   as("token:b");
   when(ReleaseLock{"deploy", 1, ""});
   then_names({"LockReleased"});

@@ -54,6 +54,44 @@ TEST_F(LockLimits, OfTheLocksThatAreHeld) {
   EXPECT_EQ(refusal_of(acquire), std::nullopt) << "a lock that is held can still be renewed";
 }
 
+// They may be renewed for ever, so that one sender could keep all others from working.
+TEST_F(LockLimits, OfTheLocksOfOneSender) {  // G7
+  const auto acquire_as = [this](const std::string& sender, Token job_token) {
+    Now moment = now;
+    moment.by = {sender, /*acts_for_all=*/false, job_token, {}};
+    const auto decided = decide(world, acquire, moment);
+    return decided ? std::nullopt : std::optional(decided.error().code);
+  };
+  const auto set_locks = [this](const std::string& sender, std::size_t count) {
+    world.locks.clear();
+    world.locks_of_holder = {{sender, count}};
+    for (Token token = 1; token <= count; ++token) {
+      world.locks["lock " + std::to_string(token)].token = token;
+    }
+  };
+  set_locks("job:1/a/1", limits::locks_of_job_max - 1);
+  EXPECT_EQ(acquire_as("job:1/a/1", 7), std::nullopt);
+  set_locks("job:1/a/1", limits::locks_of_job_max);
+  EXPECT_EQ(acquire_as("job:1/a/1", 7), ErrorCode::LIMIT_EXCEEDED);
+  EXPECT_EQ(acquire_as("job:1/a/2", 8), std::nullopt);
+  EXPECT_EQ(acquire_as("uid:1", 0), std::nullopt);
+  set_locks("token:a", limits::locks_of_sender_max - 1);
+  EXPECT_EQ(acquire_as("token:a", 0), std::nullopt);
+  set_locks("token:a", limits::locks_of_sender_max);
+  EXPECT_EQ(acquire_as("token:a", 0), ErrorCode::LIMIT_EXCEEDED);
+  EXPECT_EQ(acquire_as("token:b", 0), std::nullopt);
+}
+
+TEST_F(LockLimits, OfTheLocksOfOneSenderCountThoseThatAreHeld) {  // G7
+  given({acquired_by_ann("deploy"), acquired_by_ann("other")});
+  const std::string sender = world.holders.at(1);
+  EXPECT_EQ(world.locks_of_holder.at(sender), 2U);
+  given({LockEvent{LockReleased{"deploy", "ann", 1, ""}}});
+  EXPECT_EQ(world.locks_of_holder.at(sender), 1U);
+  given({LockEvent{LockExpired{"other", "ann", 2, ""}}});
+  EXPECT_TRUE(world.locks_of_holder.empty());
+}
+
 // Owners of one lock beyond the limit are noted again, the oldest first.
 TEST_F(LockLimits, OfTheOwnersWhoseRefreshesFail) {  // L5
   given({acquired_by_ann("deploy")});

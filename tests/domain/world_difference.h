@@ -74,6 +74,7 @@ inline std::string difference(const World& a, const World& b) {
   if (a.runners != b.runners) return "runners";
   if (!(a.run_roots == b.run_roots)) return "run roots";
   if (!(a.lock_by_token == b.lock_by_token)) return "tokens of locks";
+  if (!(a.locks_of_holder == b.locks_of_holder)) return "locks of holders";
   if (!(a.run_by_idempotency_key == b.run_by_idempotency_key)) return "idempotency keys";
   for (const auto executor : {ExecutorKind::worker, ExecutorKind::process, ExecutorKind::builtin}) {
     if (claim_order(a, executor) != claim_order(b, executor)) return "ready stations";

@@ -163,6 +163,8 @@ void answer_limits(Api& api, Call& call) {
   SIGNALBOX_LIMIT(foreign_lock_ahead_ms_max);
   SIGNALBOX_LIMIT(marker_bytes_max);
   SIGNALBOX_LIMIT(locks_max);
+  SIGNALBOX_LIMIT(locks_of_sender_max);
+  SIGNALBOX_LIMIT(locks_of_job_max);
   SIGNALBOX_LIMIT(loops_max);
   SIGNALBOX_LIMIT(loops_of_sender_max);
   SIGNALBOX_LIMIT(loops_of_job_max);
