@@ -37,6 +37,26 @@ std::string git_in(const PutProject& command, const std::string& arguments) {
   return "git -C " + shell_word(command.repository) + " " + arguments;
 }
 
+// Refuses a path in which git finds no repository, or none that it uses: one of another user, or a
+// bare one where the configuration excludes them. `why` is git's message.
+tl::unexpected<Rejection> refuse_unusable(const PutProject& command, const std::string& why) {
+  const std::string path = shell_word(command.repository);
+  std::string next;
+  if (why.find("dubious ownership") != std::string::npos) {
+    next = "git config --global --add safe.directory " + path;
+  } else if (why.find("safe.bareRepository") != std::string::npos) {
+    next = "git config --global safe.bareRepository all";
+  } else if (find_repository_fault(command.repository)) {
+    return refuse(
+        "repository", command.repository, command.repository + " isn't a git repository: " + why,
+        {"git init --initial-branch " + shell_word(command.base.value_or("main")) + " " + path});
+  }
+  std::string text =
+      "git of the service's user can't use the repository " + command.repository + ": " + why;
+  if (next.empty()) return refuse("repository", command.repository, std::move(text), {});
+  return refuse("repository", command.repository, std::move(text), {std::move(next)});
+}
+
 Decided<void> check_root(const PutProject& command) {
   const fs::path path = command.repository;
   const std::string base = command.base.value_or("main");
@@ -52,14 +72,7 @@ Decided<void> check_root(const PutProject& command) {
                   {});
   }
   const GitOutcome is_bare = git(path, {"rev-parse", "--is-bare-repository"});
-  if (!is_bare.ok) {
-    // git also refuses a repository of another user (safe.directory); its message says how to
-    // allow it.
-    return refuse(
-        "repository", command.repository,
-        command.repository + " isn't a git repository: " + is_bare.message,
-        {"git init --initial-branch " + shell_word(base) + " " + shell_word(command.repository)});
-  }
+  if (!is_bare.ok) return refuse_unusable(command, is_bare.message);
   const GitOutcome root = is_bare.line() == "true" ? git(path, {"rev-parse", "--absolute-git-dir"})
                                                    : git(path, {"rev-parse", "--show-toplevel"});
   const fs::path here = fs::canonical(path, error);
