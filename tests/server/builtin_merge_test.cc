@@ -329,5 +329,20 @@ TEST_F(MergeStations, AWorktreeThatIsBeingMadeKeepsNoCommitFromBeingFound) {  //
   EXPECT_EQ(content_of(reached), ".\n.\n.\n");
 }
 
+// Git takes them for changes of the worktree, which a merge would overwrite.
+TEST_F(MergeStations, AFileThatGitWouldCommitOtherwiseKeepsNoWorkFromBeingMerged) {  // A2
+  write_text(repository / "w.txt", "one\r\n");
+  commit_all(repository, "line ends");
+  write_text(repository / ".gitattributes", "*.txt text\n");
+  run("add .gitattributes", repository);
+  run("commit --quiet -m attributes", repository);
+  run("push --quiet origin main", repository);
+  const std::string commit = verified("signalbox/x-7", "w.txt", "two\r\n");
+  for (int round = 0; round < 3; ++round) {  // the turn of a second hides it
+    const JobResult merged = end_of(merge_of("signalbox/x-7", commit));
+    EXPECT_EQ(merged.outcome, Outcome::succeeded) << merged.failure.message;
+  }
+}
+
 }  // namespace
 }  // namespace signalbox

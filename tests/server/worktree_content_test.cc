@@ -60,6 +60,36 @@ TEST_F(WorktreeContent, ASubmoduleWhoseCommitIsNowhereIsNamed) {  // A2
   EXPECT_EQ(result.outcome, Outcome::succeeded) << result.failure.message;
 }
 
+// Commits files with the line ends of Windows, and attributes by which git wouldn't commit these.
+void commit_former_line_ends(const fs::path& repository) {
+  for (const char* name : {"w1.txt", "w2.txt"}) write_text(repository / name, "one\r\n");
+  commit_everything(repository, "line ends");
+  write_text(repository / ".gitattributes", "*.txt text\n");
+  run_git(repository, {"add", ".gitattributes"});
+  run_git(repository, {"commit", "--quiet", "-m", "attributes"});
+}
+
+// Git compares the content of a file that isn't older than the index.
+TEST_F(WorktreeContent, AFileThatGitWouldCommitOtherwiseIsUnchangedUntilItIsWritten) {  // A1, A2
+  commit_former_line_ends(repository);
+  Job job;
+  std::string summary;
+  // The turn of a second between the checkout and the index leaves nothing to do.
+  for (int round = 0; round < 5 && summary.find("w1.txt") == std::string::npos; ++round) {
+    summary = begin(job);
+    const JobResult result = end_of(next(job, "create_pr"));
+    EXPECT_EQ(result.failure.code, "NOTHING_TO_PROPOSE") << result.failure.message;
+  }
+  EXPECT_NE(summary.find("2 files, such as w1.txt"), std::string::npos) << summary;
+
+  begin(job);
+  write_text(workspace_of(job) / "w1.txt", "two\r\n");  // as long as before
+  const JobResult result = end_of(next(job, "create_pr"));
+  ASSERT_EQ(result.outcome, Outcome::succeeded) << result.failure.message;
+  EXPECT_EQ(run("show HEAD:w1.txt", workspace_of(job)), "two");
+  EXPECT_EQ(run("diff --shortstat main HEAD", workspace_of(job)).find(" 1 file changed"), 0U);
+}
+
 class LfsContent : public WorktreeContent {
  protected:
   // Commits an LFS file, and moves its content to a remote in the file system.

@@ -50,8 +50,10 @@ bool is_run_worktree(const BuiltinRequest& request, WorkspaceState found) {
   return head.line() == "refs/heads/" + request.branch;
 }
 
-BuiltinStep make_worktree(const BuiltinRequest& request, PinnedRepository& pinned,
-                          const std::string& base) {
+// Returns what add_worktree() says.
+tl::expected<std::string, Failure> make_worktree(const BuiltinRequest& request,
+                                                 PinnedRepository& pinned,
+                                                 const std::string& base) {
   const auto lock = RepositoryLock::take(request.repository);
   if (!lock) return repository_busy(lock.error());
   const WorkspaceState found = inspect_workspace(request);
@@ -60,9 +62,10 @@ BuiltinStep make_worktree(const BuiltinRequest& request, PinnedRepository& pinne
     auto copied = pinned.is_recorded() ? tl::expected<void, std::string>()
                                        : pinned.pin_worktree_hooks(request.workspace);
     if (!copied) return storage_failed(copied.error());
-    return mark_worktree(request, pinned);
+    TRY(mark_worktree(request, pinned));
+    return std::string();
   }
-  if (auto cleared = clear_workspace(request, found); !cleared) return cleared;
+  TRY(clear_workspace(request, found));
   // Nobody has worked on the branch yet, and a git that makes it holds the repository's lock.
   remove_stale_lock(pinned.facts().common_directory, "refs/heads/" + request.branch);
   const bool branch_exists =
@@ -92,7 +95,7 @@ BuiltinOutcome builtin_intake(const BuiltinRequest& request) {
 
   const std::string earlier = fetch_earlier_work(request, pinned);
 
-  TRY(make_worktree(request, pinned, base.commit));
+  const std::string note = TRY(make_worktree(request, pinned, base.commit));
   std::string missing;
   if (!pinned.is_recorded()) {
     const auto place = TRY(workspace_place(request, pinned, {}));
@@ -106,7 +109,7 @@ BuiltinOutcome builtin_intake(const BuiltinRequest& request) {
   const boost::json::object metadata{{"base_commit", base.commit}, {"branch", request.branch}};
   return BuiltinSuccess{"A worktree of " + request.repository.string() + " on branch " +
                             request.branch + ", from " + base.commit.substr(0, 12) + "." +
-                            base.note + earlier + missing,
+                            base.note + earlier + note + missing,
                         boost::json::serialize(metadata)};
 }
 

@@ -55,8 +55,9 @@ BuiltinStep make_merge_worktree(const BuiltinRequest& request, PinnedRepository&
     }
     found = WorkspaceState::nothing;
   }
-  if (auto cleared = clear_workspace(request, found); !cleared) return cleared;
-  return add_worktree(request, pinned, {"--detach"}, base);
+  TRY(clear_workspace(request, found));
+  TRY(add_worktree(request, pinned, {"--detach"}, base));
+  return {};
 }
 
 // Returns the conflicting files as "a.txt, b.txt"; empty if there is no conflict.

@@ -1,6 +1,10 @@
 #include "server/executors/builtin/run_worktree.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+
 #include <algorithm>
+#include <chrono>
 #include <system_error>
 #include <thread>
 
@@ -11,6 +15,7 @@
 #include "server/executors/taken_workspace.h"
 #include "server/git/fence_marker.h"
 #include "server/git/git_command.h"
+#include "server/git/git_listing.h"
 #include "server/git/missing_content.h"
 #include "server/git/path_facts.h"
 #include "server/git/repository_lock.h"
@@ -29,6 +34,9 @@ constexpr std::size_t changed_names_bytes_max = 1000;
 // Of git's message, where more has to have room (limits::reason_bytes_max).
 constexpr std::size_t message_with_more_bytes_max = 350;
 constexpr unsigned checkout_workers_max = 8;
+constexpr std::size_t file_name_bytes_max = 200;
+constexpr int index_touches_max = 200;
+constexpr std::chrono::milliseconds between_touches{10};
 
 // Returns the setting with which git creates a worktree's files side by side: most of the time it
 // waits for the file system. git does so only for many files, and not for those that filters make.
@@ -47,6 +55,40 @@ tl::expected<fs::path, Failure> set_aside(const BuiltinRequest& request) {
     if (error) return storage_failed("cannot rename the workspace: " + error.message());
     return name;
   }
+}
+
+// Gives the file the time of a later second, which may have to come first.
+void make_newer(const fs::path& file) {
+  struct stat facts = {};
+  if (::stat(file.c_str(), &facts) != 0) return;
+  const auto made_s = facts.st_mtim.tv_sec;
+  for (int touches = 0; touches < index_touches_max && facts.st_mtim.tv_sec <= made_s; ++touches) {
+    std::this_thread::sleep_for(between_touches);
+    if (::utimensat(AT_FDCWD, file.c_str(), nullptr, 0) != 0) return;
+    if (::stat(file.c_str(), &facts) != 0) return;
+  }
+}
+
+// Makes the files of a new worktree count as unchanged until somebody writes them. Of those that
+// its index isn't younger than by a second, git compares the content, as filters and .gitattributes
+// make it: what was committed without these would differ from itself, be in each commit, and in
+// the way of each merge. The index is never ahead of the clock, since git doesn't see a change of
+// a file in the second of its checkout otherwise. Returns a sentence about such files, with a space
+// before it, or an empty text.
+tl::expected<std::string, std::string> settle_index(const BuiltinRequest& request,
+                                                    const GitOptions& there) {
+  const auto listed = TRY(
+      git_listing(request.workspace, {"diff-files", "--name-only", "-z", "--ignore-submodules=all"},
+                  there, request.pins));
+  if (listed.empty()) return std::string();
+  make_newer(there.place->git_directory / "index");
+  const auto files = std::count(listed.begin(), listed.end(), '\0');
+  const std::string first = with_replacements(listed.substr(0, listed.find('\0')));
+  return " Committed otherwise than .gitattributes or a filter would have it: " +
+         std::to_string(files) + (files == 1 ? " file" : " files") + ", such as " +
+         shortened(first, file_name_bytes_max) +
+         ". They count as unchanged until somebody writes them; `git add --renormalize .` and a "
+         "commit mend that.";
 }
 
 // `owner`: the run of the worktree; empty: it is of none.
@@ -169,8 +211,10 @@ tl::expected<PinnedRepository, Failure> open_pinned(const BuiltinRequest& reques
 // `git worktree add` reads the configuration that runs share, so it only registers the worktree:
 // filters and hooks run with the pinned one. The lock marks the worktree as unfinished meanwhile,
 // as git's own does (is_unfinished_worktree()).
-BuiltinStep add_worktree(const BuiltinRequest& request, PinnedRepository& pinned,
-                         const std::vector<std::string>& options, const std::string& start) {
+tl::expected<std::string, Failure> add_worktree(const BuiltinRequest& request,
+                                                PinnedRepository& pinned,
+                                                const std::vector<std::string>& options,
+                                                const std::string& start) {
   const auto failed = [](const GitOutcome& outcome) {
     return builtin_failure(ErrorClass::transient, "WORKTREE_FAILED",
                            "cannot make the worktree: " + outcome.message);
@@ -194,6 +238,8 @@ BuiltinStep add_worktree(const BuiltinRequest& request, PinnedRepository& pinned
     checked_out = git(request.workspace, {"reset", "--hard", "--quiet"}, without_lfs);
   }
   if (!checked_out.ok) return failed(checked_out);
+  auto note = settle_index(request, there);
+  if (!note) return git_failed("cannot compare the new worktree", note.error());
   if (auto copied = pinned.pin_worktree_hooks(request.workspace); !copied) {
     return storage_failed(copied.error());
   }
@@ -208,7 +254,7 @@ BuiltinStep add_worktree(const BuiltinRequest& request, PinnedRepository& pinned
   const GitOutcome unlocked =
       git(request.repository, {"worktree", "unlock", request.workspace.string()});
   if (!unlocked.ok) return failed(unlocked);
-  return {};
+  return *std::move(note);
 }
 
 std::string complete_worktree(const BuiltinRequest& request, const GitPlace& place) {

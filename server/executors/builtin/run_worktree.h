@@ -43,9 +43,12 @@ tl::expected<PinnedRepository, Failure> open_pinned(const BuiltinRequest& reques
 
 // Runs `git worktree add` with `options` before the path and `start` after it, checks the files out
 // as the pinned repository is configured, and writes the worktree's fence marker. Errors:
-// WORKTREE_FAILED, STORAGE_FAILED (transient).
-BuiltinStep add_worktree(const BuiltinRequest& request, PinnedRepository& pinned,
-                         const std::vector<std::string>& options, const std::string& start);
+// WORKTREE_FAILED, STORAGE_FAILED, GIT_FAILED (transient). Returns a sentence, with a space before
+// it, about files that differ from how git would commit them; or an empty text.
+tl::expected<std::string, Failure> add_worktree(const BuiltinRequest& request,
+                                                PinnedRepository& pinned,
+                                                const std::vector<std::string>& options,
+                                                const std::string& start);
 // Writes the fence marker of an existing worktree. Errors: WORKSPACE_TAMPERED (config);
 // STORAGE_FAILED (transient).
 BuiltinStep mark_worktree(const BuiltinRequest& request, const PinnedRepository& pinned);
