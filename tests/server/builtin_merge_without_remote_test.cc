@@ -117,5 +117,47 @@ TEST_F(MergeStations, WithoutARemoteWhatIsCheckedOutOfASubmoduleIsNoChange) {
   EXPECT_EQ(run("rev-parse main", repository), before);
 }
 
+// Git has nothing checked out of the branch then, and sets it back when the rebase is aborted.
+TEST_F(MergeStations, WithoutARemoteABranchThatIsBeingRebasedIsLeftAlone) {  // A1
+  with_remote = false;
+  run("checkout --quiet -b side", repository);
+  write_text(repository / "file.txt", "side\n");
+  commit_all(repository, "side");
+  run("checkout --quiet main", repository);
+  write_text(repository / "file.txt", "main\n");
+  commit_all(repository, "main");
+  const std::string commit = verified("signalbox/x-7", "new.txt", "new\n");
+  const std::string before = run("rev-parse main", repository);
+  const fs::path linked = site.root() / "linked";
+  run("checkout --quiet side", repository);
+  run("worktree add --quiet " + linked.string() + " main", repository);
+  int attempt = 0;
+  const Job merge = merge_of("signalbox/x-7", commit);
+  ASSERT_EQ(end_of(merge).outcome, Outcome::succeeded);
+  const auto expect_left_alone = [&](const std::string& why) {
+    const JobResult pushed = end_of(next(merge, "push", ++attempt));
+    EXPECT_EQ(pushed.failure.code, "BASE_CHECKED_OUT") << pushed.failure.message;
+    EXPECT_EQ(pushed.failure.message.find(why + ": "), 0U) << pushed.failure.message;
+    EXPECT_EQ(run("rev-parse main", repository), before);
+  };
+  const auto stop_rebase = [](const fs::path& place, const char* backend) {
+    EXPECT_FALSE(
+        git(place, {"-c", "user.name=t", "-c", "user.email=t@t", "rebase", backend, "side"}).ok);
+  };
+  stop_rebase(linked, "--merge");
+  expect_left_alone("main is being rebased at " + linked.string());
+  run("worktree remove --force " + linked.string(), repository);
+  run("checkout --quiet main", repository);
+  stop_rebase(repository, "--apply");
+  expect_left_alone("main is being rebased at " + repository.string());
+  run("rebase --abort", repository);
+  run("bisect start", repository);
+  run("checkout --quiet --detach", repository);
+  expect_left_alone("main is being bisected at " + repository.string());
+  run("bisect reset", repository);
+  const JobResult pushed = end_of(next(merge, "push", ++attempt));
+  EXPECT_EQ(pushed.outcome, Outcome::succeeded) << pushed.failure.message;
+}
+
 }  // namespace
 }  // namespace signalbox

@@ -19,12 +19,14 @@
 #include "server/git/ref_lock.h"
 #include "server/git/repository_lock.h"
 #include "server/git/worktree_list.h"
+#include "server/platform/atomic_file.h"
 #include "server/text/utf8_text.h"
 
 namespace signalbox {
 namespace {
 
 constexpr std::size_t shown_message_bytes_max = 500;
+constexpr std::size_t state_file_bytes_max = 1024 * 1024;  // of a rebase
 
 struct Target {
   std::string branch;
@@ -182,6 +184,27 @@ BuiltinStep fast_forward(const BuiltinRequest& request, const PinnedRepository& 
   return {};
 }
 
+// Refuses to move a branch that a rebase or a bisect of a worktree has left for a while: git checks
+// nothing out of it then, and sets it where it was, or elsewhere, when that ends.
+BuiltinStep require_not_left(const BuiltinRequest& request, const PinnedRepository& pinned,
+                             const Target& target, const ListedWorktree& worktree) {
+  std::filesystem::path own = find_worktree_record(request.repository, worktree.path);
+  if (own.empty()) own = pinned.facts().common_directory;  // of the main worktree
+  const auto has_line = [&own](const char* name, const std::string& line) {
+    const auto text = read_regular_file(own / name, state_file_bytes_max);
+    return text && ("\n" + *text + "\n").find("\n" + line + "\n") != std::string::npos;
+  };
+  const std::string ref = "refs/heads/" + target.branch;
+  const bool is_rebased = has_line("rebase-merge/head-name", ref) ||
+                          has_line("rebase-apply/head-name", ref) ||
+                          has_line("rebase-merge/update-refs", ref);
+  if (!is_rebased && !has_line("BISECT_START", target.branch)) return {};
+  return builtin_failure(ErrorClass::terminal, "BASE_CHECKED_OUT",
+                         target.branch + " is being " + (is_rebased ? "rebased" : "bisected") +
+                             " at " + worktree.path.string() +
+                             ": finish or abort that, or give the project a remote");
+}
+
 BuiltinStep move_local_branch(const BuiltinRequest& request, const PinnedRepository& pinned,
                               const Target& target, const std::string& base) {
   const auto lock = RepositoryLock::take(request.repository);
@@ -193,7 +216,12 @@ BuiltinStep move_local_branch(const BuiltinRequest& request, const PinnedReposit
   const auto holder = std::find_if(
       worktrees->begin(), worktrees->end(),
       [&](const ListedWorktree& each) { return !each.bare && each.branch == target.branch; });
-  if (holder == worktrees->end()) return move_ref(request, pinned, target, base);
+  if (holder == worktrees->end()) {
+    for (const ListedWorktree& each : *worktrees) {
+      TRY(require_not_left(request, pinned, target, each));
+    }
+    return move_ref(request, pinned, target, base);
+  }
   return fast_forward(request, pinned, target, base, holder->path);
 }
 
