@@ -29,6 +29,18 @@ std::string left_out_text(const std::vector<std::string>& ignored) {
   return shortened(text, limits::left_out_bytes_max);
 }
 
+namespace {
+
+// Returns the path of an entry that isn't of an untracked file: what follows its fields, of which a
+// name that is changed has eight, one that is renamed nine, and one in conflict ten.
+std::string path_of(std::string_view entry) {
+  const int fields = entry.front() == 'u' ? 10 : entry.front() == '2' ? 9 : 8;
+  for (int field = 0; field < fields; ++field) (void)take_until(entry, ' ');
+  return std::string(entry);
+}
+
+}  // namespace
+
 WorktreeStatus parse_worktree_status(std::string_view text) {
   WorktreeStatus status;
   while (!text.empty()) {
@@ -40,7 +52,11 @@ WorktreeStatus parse_worktree_status(std::string_view text) {
       continue;
     }
     status.changed = true;
-    if (entry.front() != '?') status.tracked_changed = true;
+    if (entry.front() != '?') {
+      status.tracked_changed = true;
+      status.tracked.push_back(path_of(entry));
+      if (entry.front() == 'u') status.unmerged.push_back(status.tracked.back());
+    }
     // With --untracked-files=all, git lists files one by one; an entry that is a directory is
     // therefore a repository.
     if (entry.front() == '?') {

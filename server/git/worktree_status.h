@@ -14,9 +14,11 @@
 namespace signalbox {
 
 struct WorktreeStatus {
-  bool changed = false;            // changed, staged or untracked files; ignored ones don't count
-  bool tracked_changed = false;    // some of that isn't just untracked
-  bool submodule_changed = false;  // a submodule is at another commit, was added or removed
+  bool changed = false;              // changed, staged or untracked files; ignored ones don't count
+  bool tracked_changed = false;      // some of that isn't just untracked
+  bool submodule_changed = false;    // a submodule is at another commit, was added or removed
+  std::vector<std::string> tracked;  // files and submodules that changed, or were deleted
+  std::vector<std::string> unmerged;   // those of them that a merge left in conflict
   std::vector<std::string> untracked;  // files
   // Untracked directories that are git repositories of their own, such as "vendor/other/".
   std::vector<std::string> repositories;

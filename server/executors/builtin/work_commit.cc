@@ -1,6 +1,7 @@
 #include "server/executors/builtin/work_commit.h"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 #include <system_error>
 #include <utility>
@@ -8,6 +9,7 @@
 #include "domain/try.h"
 #include "server/executors/builtin/left_out_commits.h"
 #include "server/executors/builtin/work_refusals.h"
+#include "server/git/content_filters.h"
 #include "server/git/git_identity.h"
 #include "server/git/git_listing.h"
 #include "server/git/git_names.h"
@@ -21,9 +23,13 @@
 #include "server/git/submodule_links.h"
 #include "server/git/unlisted_repositories.h"
 #include "server/git/worktree_status.h"
+#include "server/platform/atomic_file.h"
+#include "server/text/separated_text.h"
 
 namespace signalbox {
 namespace {
+
+constexpr std::size_t file_mode_at = 7;  // in a line of `git diff-tree --raw`
 
 // Finds the workspace's work and brings it into one commit.
 class WorkCommit {
@@ -84,6 +90,57 @@ class WorkCommit {
     if (bytes_max) return *bytes_max;
     return builtin_failure(ErrorClass::config, "REPOSITORY_INVALID",
                            request_.repository.string() + ": " + bytes_max.error());
+  }
+
+  // Refuses files that still have the marks of a merge's conflict.
+  [[nodiscard]] BuiltinStep check_conflicts(const WorktreeStatus& found,
+                                            std::uint64_t bytes_max) const {
+    std::vector<std::string> in_conflict;
+    for (const std::string& path : found.unmerged) {
+      const auto text = read_regular_file(request_.workspace / path, bytes_max);
+      const std::string lines = "\n" + text.value_or(std::string());
+      const bool has_marks = lines.find("\n<<<<<<< ") != std::string::npos ||
+                             lines.find("\n>>>>>>> ") != std::string::npos;
+      if (has_marks) in_conflict.push_back(path);
+    }
+    if (!in_conflict.empty()) return refusals_.in_conflict(in_conflict);
+    return {};
+  }
+
+  // Refuses files that would be committed as they are, such as a key in plain text, because the
+  // program that shall change them isn't set up. What was so in the base, and is so still, is its
+  // owner's.
+  [[nodiscard]] BuiltinStep check_filters(const WorktreeStatus& found) const {
+    const auto committed = git_listing(
+        request_.workspace,
+        {"diff-tree", "-r", "--raw", "-z", "--no-renames", "--diff-filter=d", base_, "HEAD"},
+        there_, request_.pins);
+    if (!committed) return git_failed("cannot list what was committed", committed.error());
+    std::vector<std::string> paths;
+    for (const auto* each : {&found.tracked, &found.untracked}) {
+      std::copy_if(each->begin(), each->end(), std::back_inserter(paths), [this](const auto& path) {
+        std::error_code unknown;
+        return std::filesystem::is_regular_file(
+            std::filesystem::symlink_status(request_.workspace / path, unknown));
+      });
+    }
+    std::string_view rest = *committed;
+    while (!rest.empty()) {  // ":<mode> <mode> …\0<path>\0", and a file's mode begins with 100
+      const bool is_file = take_until(rest, '\0').find(" 100") == file_mode_at;
+      const std::string_view path = take_until(rest, '\0');
+      if (is_file) paths.emplace_back(path);
+    }
+    const auto unfiltered =
+        files_without_filter(request_.workspace, there_, request_.pins, std::move(paths));
+    if (!unfiltered) return git_failed("cannot inspect the filters of files", unfiltered.error());
+    if (unfiltered->empty()) return {};
+    // What was staged of them counts as changed once there is a program.
+    std::error_code ignored;
+    for (const UnfilteredFile& each : *unfiltered) {
+      std::filesystem::last_write_time(request_.workspace / each.path,
+                                       std::filesystem::file_time_type::clock::now(), ignored);
+    }
+    return refusals_.unfiltered(*unfiltered);
   }
 
   // Leaves the untracked files out that are too large. Returns them; `note` gets a sentence.
@@ -310,6 +367,8 @@ tl::expected<CommittedWork, Failure> commit_work(const BuiltinRequest& request,
   result.elsewhere = TRY(work.return_to_branch());
   auto status = TRY(work.status(result.elsewhere));
   const std::uint64_t bytes_max = TRY(work.file_bytes_max());
+  TRY(work.check_conflicts(status, bytes_max));
+  TRY(work.check_filters(status));
   result.large = TRY(work.leave_out_large(status, bytes_max, result.note));
   result.elsewhere += TRY(work.add(status, result.large, result.unreadable));
   TRY(work.check_sizes(bytes_max, result.elsewhere));

@@ -20,6 +20,12 @@ namespace {
 constexpr std::size_t nested_names_bytes_max = 400;
 constexpr std::size_t shown_name_bytes_max = 200;
 
+std::string shown_names(const std::vector<std::string>& paths) {
+  std::string names;
+  for (const std::string& each : paths) names += (names.empty() ? "" : ", ") + shown_name(each);
+  return shortened(names, nested_names_bytes_max);
+}
+
 }  // namespace
 
 std::string shown_name(const std::string& name) {
@@ -57,13 +63,11 @@ tl::unexpected<Failure> WorkRefusals::files_in_submodule(const std::string& link
 
 tl::unexpected<Failure> WorkRefusals::nested_repository(
     const std::vector<std::string>& paths) const {
-  std::string names;
-  for (const std::string& each : paths) names += (names.empty() ? "" : ", ") + shown_name(each);
   const std::filesystem::path first = request_.workspace / paths.front() / ".git";
   return builtin_failure(
       ErrorClass::terminal, std::string(nested_repository_code),
       "in the workspace are git repositories of their own, whose files a commit wouldn't hold: " +
-          shortened(names, nested_names_bytes_max) +
+          shown_names(paths) +
           ". Nothing was committed or pushed, and the worktree is kept. To commit the files, "
           "remove the .git of each, as in `rm -rf " +
           shell_word(first.lexically_normal().string()) + "`; to leave them out, move them away" +
@@ -77,6 +81,33 @@ tl::unexpected<Failure> WorkRefusals::refused_file(const std::string& message) c
       shell_word(request_.workspace.string()) + next() + ". git add: ";
   return builtin_failure(ErrorClass::terminal, std::string(file_refused_code),
                          with_git_message(request_, pinned_, failed, message));
+}
+
+tl::unexpected<Failure> WorkRefusals::in_conflict(const std::vector<std::string>& paths) const {
+  return builtin_failure(
+      ErrorClass::terminal, std::string(file_refused_code),
+      "a merge was left with its conflicts in: " + shown_names(paths) +
+          ". Nothing was committed or pushed, and the worktree is kept. Resolve them in " +
+          shell_word(request_.workspace.string()) + next());
+}
+
+tl::unexpected<Failure> WorkRefusals::unfiltered(const std::vector<UnfilteredFile>& files) const {
+  std::vector<std::string> paths;
+  for (const UnfilteredFile& each : files) paths.push_back(each.path);
+  const std::string& filter = files.front().filter;
+  const std::string key = shell_word("filter." + filter + ".clean") + " PROGRAM`";
+  return builtin_failure(
+      ErrorClass::terminal, std::string(file_refused_code),
+      "by .gitattributes the program of the filter " + shown_name(filter) +
+          " changes what is committed of " + shown_names(paths) +
+          ", and none is set up: nothing was committed or pushed, and the worktree is kept. Set it "
+          "up with " +
+          (filter == "lfs" ? "`git lfs install`"
+                           : "`git -C " + shell_word(request_.repository.string()) + " config " +
+                                 key + ", and for this run `git config --file " +
+                                 shell_word((request_.pins / "git/config").string()) + " " + key) +
+          ". If commits have such files, run `git -C " + shell_word(request_.workspace.string()) +
+          " reset --soft " + base_.substr(0, 12) + "`" + next());
 }
 
 tl::unexpected<Failure> WorkRefusals::too_large(const std::vector<LargeFile>& files,

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "server/executors/builtin/run_worktree.h"
+#include "server/git/content_filters.h"
 #include "server/git/large_files.h"
 
 namespace signalbox {
@@ -33,6 +34,10 @@ class WorkRefusals {
                                                               const std::string& what) const;
   // FILE_REFUSED, with git's message.
   [[nodiscard]] tl::unexpected<Failure> refused_file(const std::string& message) const;
+  // FILE_REFUSED for files that a merge left in conflict, and for those that would be committed
+  // as they are, because the programs that shall change them aren't set up (content_filters.h).
+  [[nodiscard]] tl::unexpected<Failure> in_conflict(const std::vector<std::string>& paths) const;
+  [[nodiscard]] tl::unexpected<Failure> unfiltered(const std::vector<UnfilteredFile>& files) const;
   // FILE_TOO_LARGE
   [[nodiscard]] tl::unexpected<Failure> too_large(const std::vector<LargeFile>& files,
                                                   std::uint64_t bytes_max) const;
