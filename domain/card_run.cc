@@ -57,9 +57,12 @@ bool is_about_setup(std::string_view code) {
 
 // Returns whether a merge failed for a reason outside the card, so that a later merge may succeed:
 // the repository is away, its owner has work in the base that is checked out there, or hasn't set
-// up what the merge needs.
+// up what the merge needs, or their hook doesn't take the merge's commit: all that its message says
+// is the service's.
 bool may_be_merged_later(const RunFailed& failure) {
-  if (failure.code == "BASE_MOVED" || failure.code == "BASE_CHECKED_OUT") return true;
+  constexpr std::array<std::string_view, 3> codes{"BASE_MOVED", "BASE_CHECKED_OUT",
+                                                  "COMMIT_FAILED"};
+  if (std::find(codes.begin(), codes.end(), failure.code) != codes.end()) return true;
   if (failure.error_class == ErrorClass::config) return is_about_setup(failure.code);
   return is_passing(failure);
 }

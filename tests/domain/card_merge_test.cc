@@ -164,7 +164,7 @@ TEST_F(CardOfADeferredMerge, IsNeverWorkedOnAgain) {  // A9
   Policy policy;
   policy.max_attempts = 1;
   when(AdoptPolicy{project, digest_of(1), policy});
-  for (const std::string code : {"BASE_MOVED", "BASE_CHECKED_OUT"}) {
+  for (const std::string code : {"BASE_MOVED", "BASE_CHECKED_OUT", "COMMIT_FAILED"}) {
     for (int merge = 0; merge < 20; ++merge) {
       now.wall_ns += 30 * minute_ns;
       merge_in_vain(code);

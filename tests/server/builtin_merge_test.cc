@@ -344,5 +344,29 @@ TEST_F(MergeStations, AFileThatGitWouldCommitOtherwiseKeepsNoWorkFromBeingMerged
   }
 }
 
+TEST_F(MergeStations, AMergeThatCannotBeSignedIsAMatterOfConfiguration) {  // A9
+  const std::string commit = verified("signalbox/x-7", "new.txt", "new\n");
+  run("config commit.gpgSign true", repository);
+  run("config gpg.program false", repository);
+  const JobResult merged = end_of(merge_of("signalbox/x-7", commit));
+  EXPECT_EQ(merged.failure.code, "REPOSITORY_INVALID") << merged.failure.message;
+  EXPECT_EQ(merged.failure.error_class, ErrorClass::config);
+}
+
+// Nobody has verified what git remembers of another merge.
+TEST_F(MergeStations, AConflictIsNotResolvedAsSomebodyDidBefore) {  // A9
+  const std::string commit = verified("signalbox/x-7", "file.txt", "two\n");
+  run("config rerere.enabled true", repository);
+  run("config rerere.autoUpdate true", repository);
+  write_text(repository / "file.txt", "three\n");
+  commit_all(repository, "three");
+  run("push --quiet origin main", repository);
+  EXPECT_FALSE(git(repository, {"-c", "user.name=t", "-c", "user.email=t@t", "merge", commit}).ok);
+  write_text(repository / "file.txt", "both\n");
+  commit_all(repository, "merged");
+  const JobResult merged = end_of(merge_of("signalbox/x-7", commit));
+  EXPECT_EQ(merged.failure.code, "MERGE_CONFLICT") << merged.failure.message;
+}
+
 }  // namespace
 }  // namespace signalbox

@@ -295,6 +295,20 @@ TEST_F(BuiltinStations, RefusalOfACommitHookIsTold) {
   EXPECT_NE(result.failure.message.find("a secret is in it"), std::string::npos);
 }
 
+// No other work of an agent would be signed either.
+TEST_F(BuiltinStations, ACommitThatCannotBeSignedIsAMatterOfConfiguration) {  // A9
+  run("config commit.gpgSign true", repository);
+  run("config gpg.program false", repository);
+  const Job intake = builtin("intake");
+  ASSERT_EQ(end_of(intake).outcome, Outcome::succeeded);
+  write_text(workspace_of(intake) / "new.txt", "new\n");
+  const JobResult result = end_of(next(intake, "create_pr"));
+  EXPECT_EQ(result.failure.code, "REPOSITORY_INVALID") << result.failure.message;
+  EXPECT_EQ(result.failure.error_class, ErrorClass::config);
+  EXPECT_NE(result.failure.message.find("failed to sign"), std::string::npos)
+      << result.failure.message;
+}
+
 // Else the agent would work, and the checks judge, in a worktree that was never set up.
 TEST_F(BuiltinStations, ACheckoutHookThatFailedRunsAgain) {  // A3
   fs::create_directories(repository / ".git/hooks");

@@ -91,7 +91,9 @@ BuiltinStep merge(const BuiltinRequest& request, const GitOptions& there, const 
   arguments.insert(arguments.end(),
                    {"merge", "--quiet", "--no-ff", "--no-edit", "-m",
                     message_of(request, input, commit), "--end-of-options", commit});
-  const GitOutcome merged = git(request.workspace, arguments, there);
+  GitOptions afresh = there;  // somebody's former answer to such a conflict isn't this work's
+  afresh.settings.emplace_back("rerere.enabled=false");
+  const GitOutcome merged = git(request.workspace, arguments, afresh);
   if (merged.ok) return {};
   const std::string files = conflicting_files(request, there);
   const bool begun =
@@ -112,8 +114,7 @@ BuiltinStep merge(const BuiltinRequest& request, const GitOptions& there, const 
                                "), so that git doesn't merge them");
   }
   if (!begun) return git_failed("cannot merge " + commit.substr(0, 12), merged.message);
-  return builtin_failure(ErrorClass::terminal, "COMMIT_FAILED",
-                         "git refused the merge: " + merged.message);
+  return commit_failed(request, there, merged, "git refused the merge: " + merged.message);
 }
 
 BuiltinOutcome success(const BuiltinRequest& request, const GitOptions& there,

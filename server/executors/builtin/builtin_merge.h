@@ -12,9 +12,9 @@ namespace signalbox {
 // summary says so.
 //
 // Errors: MERGE_CONFLICT (terminal) with the files; COMMIT_FAILED (terminal) where a hook refuses
-// the commit; MERGE_INPUT_INVALID, REPOSITORY_INVALID, BASE_NOT_BRANCH, BASE_NOT_FOUND,
-// COMMIT_NOT_FOUND (config); REPOSITORY_AWAY, REPOSITORY_BUSY, FETCH_FAILED, WORKTREE_FAILED,
-// GIT_FAILED, STORAGE_FAILED (transient).
+// the commit; REPOSITORY_INVALID (config), also where it can't be signed; MERGE_INPUT_INVALID,
+// BASE_NOT_BRANCH, BASE_NOT_FOUND, COMMIT_NOT_FOUND (config); REPOSITORY_AWAY, REPOSITORY_BUSY,
+// FETCH_FAILED, WORKTREE_FAILED, GIT_FAILED, STORAGE_FAILED (transient).
 BuiltinOutcome builtin_merge(const BuiltinRequest& request);
 
 }  // namespace signalbox

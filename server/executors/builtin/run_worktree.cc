@@ -359,6 +359,24 @@ tl::unexpected<Failure> git_failed(const std::string& what, const std::string& m
   return builtin_failure(ErrorClass::transient, "GIT_FAILED", what + ": " + message);
 }
 
+tl::unexpected<Failure> commit_failed(const BuiltinRequest& request, const GitOptions& there,
+                                      const GitOutcome& outcome, const std::string& message) {
+  if (outcome.timed_out) return git_failed("cannot commit", outcome.message);
+  const bool is_unwritten =
+      outcome.message.find("failed to write commit object") != std::string::npos;
+  if (!is_unwritten) return builtin_failure(ErrorClass::terminal, "COMMIT_FAILED", message);
+  const GitOutcome signs =
+      git(request.workspace, {"config", "--type=bool", "--get", "commit.gpgSign"}, there);
+  if (signs.line() != "true") return git_failed("cannot commit", outcome.message);
+  return builtin_failure(ErrorClass::config, "REPOSITORY_INVALID",
+                         "git signs commits of " + request.repository.string() +
+                             " (commit.gpgSign), which the service can't: give it a key without a "
+                             "passphrase, or set commit.gpgSign to false there and in " +
+                             (request.pins / "git/config").string() +
+                             "; then have it tried again: " + retry_hint(request) + ". " +
+                             shortened(outcome.message, message_with_more_bytes_max));
+}
+
 tl::unexpected<Failure> repository_busy(const std::string& why) {
   return builtin_failure(ErrorClass::transient, "REPOSITORY_BUSY", why);
 }

@@ -84,6 +84,10 @@ std::string with_git_message(const BuiltinRequest& request, const PinnedReposito
 // STORAGE_FAILED and GIT_FAILED (transient).
 tl::unexpected<Failure> storage_failed(const std::string& message);
 tl::unexpected<Failure> git_failed(const std::string& what, const std::string& message);
+// Why git made no commit: GIT_FAILED (transient), REPOSITORY_INVALID (config) if it couldn't sign
+// it, and else COMMIT_FAILED (terminal) with `message`.
+tl::unexpected<Failure> commit_failed(const BuiltinRequest& request, const GitOptions& there,
+                                      const GitOutcome& outcome, const std::string& message);
 // REPOSITORY_BUSY (transient), with the reason why the repository's lock wasn't acquired.
 tl::unexpected<Failure> repository_busy(const std::string& why);
 

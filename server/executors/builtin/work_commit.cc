@@ -230,8 +230,8 @@ class WorkCommit {
                       request_.goal, "--message", "Signalbox-Run: " + request_.run_id});
     const GitOutcome committed = run(std::move(arguments));
     if (committed.ok) return {};
-    return builtin_failure(
-        ErrorClass::terminal, "COMMIT_FAILED",
+    return commit_failed(
+        request_, there_, committed,
         with_git_message(request_, pinned_, "git refused the commit: ", committed.message));
   }
 

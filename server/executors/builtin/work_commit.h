@@ -31,7 +31,8 @@ struct CommittedWork {
 // would hold; FILE_TOO_LARGE (terminal) for such files that are tracked, or in the branch's
 // commits; LEFT_OUT_REFS_FULL (config) if another commit would have to be kept by a ref than
 // limits::left_out_refs_max allow: nothing is moved then; REPOSITORY_INVALID (config) for a wrong
-// setting of the size; FILE_REFUSED (terminal) for one that git doesn't take, and COMMIT_FAILED
+// setting of the size, or a commit that can't be signed; FILE_REFUSED (terminal) for a file that
+// git doesn't take, whose filter isn't set up, or that has a merge's conflict, and COMMIT_FAILED
 // (terminal); GIT_FAILED (transient).
 tl::expected<CommittedWork, Failure> commit_work(const BuiltinRequest& request,
                                                  const PinnedRepository& pinned,
