@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <system_error>
 
+#include "server/git/path_facts.h"
 #include "server/limits.h"
 #include "store/durable_file.h"
 
@@ -77,6 +78,27 @@ tl::expected<void, std::string> copy_hooks(const fs::path& from, const fs::path&
   }
   if (!error) return {};
   return tl::unexpected("can't copy the hooks of " + from.string() + ": " + error.message());
+}
+
+tl::expected<void, std::string> link_beside_hooks(const fs::path& from, const fs::path& hooks,
+                                                  const fs::path& to) {
+  if (hooks == ".") return {};
+  const fs::path& first = *hooks.begin();
+  if (first != hooks) (void)copy_hooks(from / first, to / first);
+  fs::path directory;
+  for (const fs::path& part : hooks) {
+    std::error_code error;
+    for (fs::directory_iterator each(from / directory, error), end; !error && each != end;
+         each.increment(error)) {
+      const fs::path name = each->path().filename();
+      const fs::path link = to / directory / name;
+      if (name == ".git" || is_there(link)) continue;
+      fs::create_symlink(each->path(), link, error);
+      if (error) return tl::unexpected("can't link " + link.string() + ": " + error.message());
+    }
+    directory /= part;
+  }
+  return {};
 }
 
 bool has_other_hooks(const fs::path& from, const fs::path& to) {

@@ -152,6 +152,13 @@ tl::expected<PinnedRepository, std::string> PinnedRepository::pin(const fs::path
       pinned.facts_.hooks = hooks.string();
     } else if (hooks.is_absolute()) {
       TRY(copy_hooks(hooks, pinned.copied_hooks()));
+    } else {
+      pinned.facts_.hooks = pinned.place_of_hooks(hooks).string();
+      if (auto made = make_directories(pinned.facts_.hooks); !made) {
+        return not_pinned(made.error().message);
+      }
+      // No worktree has those that git ignores. If they are too many, its own have to do.
+      (void)copy_hooks(repository / hooks, pinned.facts_.hooks);
     }
   }
   TRY(pinned.link_and_configure(TRY(list_config(repository, directory)), trust));
@@ -241,7 +248,16 @@ tl::expected<PinnedRepository, std::string> PinnedRepository::for_service() cons
 tl::expected<void, std::string> PinnedRepository::pin_worktree_hooks(const fs::path& worktree) {
   const fs::path hooks = configured_hooks(facts_.repository);
   if (hooks.empty() || hooks.is_absolute()) return {};
-  return copy_hooks(worktree / hooks, copied_hooks());
+  const fs::path place = place_of_hooks(hooks);
+  if (place != facts_.hooks) return {};  // it was configured since
+  TRY(copy_hooks(worktree / hooks, place));
+  return link_beside_hooks(worktree, place.lexically_relative(copied_hooks()), copied_hooks());
+}
+
+fs::path PinnedRepository::place_of_hooks(const fs::path& configured) const {
+  const fs::path place = (copied_hooks() / configured).lexically_normal();
+  const fs::path within = place.lexically_relative(copied_hooks());
+  return *within.begin() == ".." ? copied_hooks() : place;
 }
 
 tl::expected<void, std::string> PinnedRepository::record(std::string base_commit,

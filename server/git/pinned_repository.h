@@ -68,7 +68,8 @@ class PinnedRepository {
   // what was pinned. Blocks on the disk and on git, the first time. Error: a sentence.
   [[nodiscard]] tl::expected<PinnedRepository, std::string> for_service() const;
 
-  // Copies the hooks that the new, untouched worktree has at a relative core.hooksPath.
+  // Copies the hooks that the new, untouched worktree has at a relative core.hooksPath, and links
+  // what lies beside them (link_beside_hooks()).
   tl::expected<void, std::string> pin_worktree_hooks(const std::filesystem::path& worktree);
   // Writes workspace.json.
   tl::expected<void, std::string> record(std::string base_commit, std::string base_branch);
@@ -123,6 +124,9 @@ class PinnedRepository {
 
   [[nodiscard]] std::filesystem::path common() const { return directory_ / common_name_; }
   [[nodiscard]] std::filesystem::path copied_hooks() const { return directory_ / "hooks"; }
+  // Returns where the hooks of a relative core.hooksPath are copied to: by that path below
+  // copied_hooks(), or right there if the path leads out of the repository.
+  [[nodiscard]] std::filesystem::path place_of_hooks(const std::filesystem::path& configured) const;
 
   std::filesystem::path directory_;
   std::string common_name_ = "git";

@@ -309,6 +309,35 @@ TEST_F(BuiltinStations, ACommitThatCannotBeSignedIsAMatterOfConfiguration) {  //
       << result.failure.message;
 }
 
+// Those of husky read a file that git ignores, and others a script beside their directory.
+TEST_F(BuiltinStations, HooksOfTheWorktreeFindWhatLiesBesideThem) {  // A1
+  const fs::path linted = site.root() / "linted";
+  for (const std::string hooks : {".hooks", "tools/hooks"}) {
+    SCOPED_TRACE(hooks);
+    run("config core.hooksPath " + hooks, repository);
+    const fs::path directory = repository / hooks;
+    fs::create_directories(directory / "_");
+    fs::create_directories(directory / "../scripts");
+    write_text(repository / ".gitignore", "_/\n");
+    write_text(directory / "_/names.sh", "name=" + hooks + "\n");
+    write_text(directory / "pre-commit",
+               "#!/bin/sh\n. \"$(dirname \"$0\")/_/names.sh\"\n"
+               "exec \"$(dirname \"$0\")/../scripts/lint.sh\" \"$name\"\n");
+    write_text(directory / "../scripts/lint.sh",
+               "#!/bin/sh\necho \"$1\" > '" + linted.string() + "'\n");
+    for (const char* name : {"pre-commit", "../scripts/lint.sh"}) {
+      fs::permissions(directory / name, fs::perms::owner_all);
+    }
+    commit_all(repository, "hooks");
+    const Job intake = builtin("intake");
+    ASSERT_EQ(end_of(intake).outcome, Outcome::succeeded);
+    write_text(workspace_of(intake) / "new.txt", "new\n");
+    const JobResult result = end_of(next(intake, "create_pr"));
+    EXPECT_EQ(result.outcome, Outcome::succeeded) << result.failure.message;
+    EXPECT_EQ(content_of(linted), hooks + "\n");
+  }
+}
+
 // Else the agent would work, and the checks judge, in a worktree that was never set up.
 TEST_F(BuiltinStations, ACheckoutHookThatFailedRunsAgain) {  // A3
   fs::create_directories(repository / ".git/hooks");
