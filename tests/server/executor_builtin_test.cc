@@ -116,6 +116,7 @@ TEST_F(BuiltinStations, IntakeConvergesAfterKills) {
 }
 
 TEST_F(BuiltinStations, CreatePrCommitsAndLeavesPatchAndText) {
+  run("config diff.noprefix true", repository);
   const Job intake = builtin("intake");
   ASSERT_EQ(end_of(intake).outcome, Outcome::succeeded);
   write_text(workspace_of(intake) / "file.txt", "two\n");

@@ -122,10 +122,11 @@ BuiltinStep write_artifacts(const Proposal& proposal, const CommittedWork& work,
   const std::string range = from + "..HEAD";
   GitOptions to_file;
   to_file.output_file = request.artifacts_dir / "change.patch";
-  const GitOutcome patch = proposal.run(
-      {"format-patch", "--stdout", "--binary", "--no-signature", "--no-ext-diff", "--no-textconv",
-       "--submodule=short", "--ignore-submodules=none", "--end-of-options", range},
-      to_file);
+  const GitOutcome patch =
+      proposal.run({"format-patch", "--stdout", "--binary", "--no-signature", "--no-ext-diff",
+                    "--no-textconv", "--submodule=short", "--ignore-submodules=none",
+                    "--src-prefix=a/", "--dst-prefix=b/", "--end-of-options", range},
+                   to_file);
   if (!patch.ok) return git_failed("cannot write the patch", patch.message);
   const GitOutcome commits =
       proposal.run({"log", "--no-decorate", "--format=- %h %s",
