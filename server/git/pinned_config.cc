@@ -52,7 +52,9 @@ bool is_never_pinned(const Key& key) {
                                                         "alternaterefscommand",
                                                         "alternaterefsprefixes"};
   static constexpr std::array<std::string_view, 3> diff{"command", "textconv", "external"};
-  static constexpr std::array<std::string_view, 3> remote{"uploadpack", "receivepack", "vcs"};
+  // A remote that is mirrored takes no push of a single branch.
+  static constexpr std::array<std::string_view, 4> remote{"uploadpack", "receivepack", "vcs",
+                                                          "mirror"};
   if (is_one_of(key.section, sections)) return true;
   if (key.section == "core") return is_one_of(key.name, core);
   if (key.section == "diff") return is_one_of(key.name, diff) || key.name == "submodule";

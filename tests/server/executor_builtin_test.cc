@@ -232,6 +232,27 @@ TEST_F(BuiltinStations, AFailedPushWarnsOfAChangedConfigurationBeforeItsCommand)
   EXPECT_EQ(message.back(), '`') << message;
 }
 
+// Git pushes all refs of such a clone or none, unless it is told otherwise.
+TEST_F(BuiltinStations, ARemoteThatIsMirroredGetsTheBranchOfARun) {  // A9
+  const fs::path mirror = site.root() / "mirror.git";
+  run("clone --quiet --mirror " + repository.string() + " " + mirror.string(), site.root());
+  Job intake = builtin("intake");
+  intake.repository = mirror.string();
+  ASSERT_EQ(end_of(intake).outcome, Outcome::succeeded);
+  write_text(workspace_of(intake) / "new.txt", "new\n");
+  Job job = next(intake, "create_pr");
+  job.definition.remote = "origin";
+  const JobResult result = end_of(job);
+  ASSERT_EQ(result.outcome, Outcome::succeeded) << result.failure.message;
+  EXPECT_EQ(run("rev-parse " + branch_of(job.run_id, job.run_token), repository),
+            result.result.external_ref);
+  fs::rename(repository, site.root() / "away");
+  write_text(workspace_of(intake) / "new.txt", "newer\n");
+  const std::string message = end_of(next(job, "create_pr", 2)).failure.message;
+  EXPECT_NE(message.find(" -c remote.origin.mirror=false push -- origin "), std::string::npos)
+      << message;
+}
+
 TEST_F(BuiltinStations, CreatePrWithoutChangesProposesNothing) {
   const Job intake = builtin("intake");
   ASSERT_EQ(end_of(intake).outcome, Outcome::succeeded);

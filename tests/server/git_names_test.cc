@@ -49,7 +49,8 @@ TEST(PinnedConfig, KeepsWhatTheOwnerNeedsAndDropsWhatNobodyDoes) {  // G12
        {"core.fsmonitor", "CORE.FSMonitor", "core.hooksPath", "core.worktree", "core.pager",
         "core.gitProxy", "alias.x", "include.path", "includeIf.gitdir:/.path", "diff.external",
         "diff.x.textconv", "diff.x.command", "remote.origin.uploadpack", "remote.a.b.receivepack",
-        "protocol.ext.allow", "extensions.worktreeConfig", "pager.log", "nonsense"}) {
+        "remote.origin.mirror", "protocol.ext.allow", "extensions.worktreeConfig", "pager.log",
+        "nonsense"}) {
     EXPECT_FALSE(is_pinned_key(key, ConfigTrust::owners)) << key;
   }
   for (const char* key :

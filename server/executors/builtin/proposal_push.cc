@@ -22,7 +22,11 @@ constexpr std::size_t changed_warning_bytes_min = 200;
 std::string how_to_publish(const BuiltinRequest& request, const std::string& remote) {
   const std::string repository = shell_word(request.repository.string());
   if (remote == request.remote) {
-    return "\nThe work is done; this publishes it as well: `git -C " + repository + " push -- " +
+    const std::string mirror = "remote." + remote + ".mirror";
+    const bool is_mirrored =
+        git(request.repository, {"config", "--type=bool", "--get", mirror}).line() == "true";
+    return "\nThe work is done; this publishes it as well: `git -C " + repository +
+           (is_mirrored ? " -c " + shell_word(mirror + "=false") : "") + " push -- " +
            shell_word(remote) + " " + request.branch + "`";
   }
   return "\nThe work is done; to publish it as well, push the branch " + request.branch + " of " +
