@@ -198,6 +198,10 @@ tl::expected<void, std::string> PinnedRepository::link_and_configure(const std::
 std::optional<PinnedRepository> PinnedRepository::open_recorded(const fs::path& directory) {
   auto facts = read_stored_json<WorkspaceRecord>(directory / record_name);
   if (!facts) return std::nullopt;
+  // Where the copied hooks were before the data directory was moved.
+  const std::string copied = "/" + directory.filename().string() + "/hooks";
+  const std::size_t at = facts->hooks.rfind(copied);
+  if (at != std::string::npos) facts->hooks.replace(0, at + copied.size(), directory / "hooks");
   PinnedRepository pinned(directory, std::move(*facts));
   pinned.recorded_ = true;
   return pinned;
@@ -352,6 +356,12 @@ std::optional<fs::path> recorded_directory(const fs::path& worktree) {
   const auto pointer = only_line(worktree / ".git");
   if (!pointer || !pointer->starts_with(prefix)) return std::nullopt;
   return fs::path(pointer->substr(prefix.size()));
+}
+
+bool was_moved(const fs::path& worktree) {
+  const auto own = recorded_directory(worktree);
+  const auto back = own ? only_line(*own / "gitdir") : std::nullopt;
+  return back && fs::path(*back).is_absolute() && !is_there(*back);
 }
 
 tl::expected<fs::path, std::string> find_worktree_directory(const fs::path& worktree,

@@ -138,6 +138,10 @@ class PinnedRepository {
 // isn't the file that git worktree makes.
 std::optional<std::filesystem::path> recorded_directory(const std::filesystem::path& worktree);
 
+// Returns whether git's record of the worktree names a place where nothing is: it was moved, as
+// with the data directory.
+bool was_moved(const std::filesystem::path& worktree);
+
 // Returns the worktree's own directory in `common_directory`. Error: how `<worktree>/.git`, or what
 // it points to, differs from what `git worktree add` makes. Any thread.
 tl::expected<std::filesystem::path, std::string> find_worktree_directory(

@@ -311,15 +311,23 @@ tl::expected<GitPlace, Failure> workspace_place(const BuiltinRequest& request,
             "`, take over from the former what you want, then have it tried again: " +
             retry_hint(request));
   }
+  const std::string workspace = shell_word(request.workspace.string());
+  const std::string repair =
+      "run `git -C " + shell_word(request.repository.string()) + " worktree repair";
+  const std::string again =
+      "then have it tried again: " + retry_hint(request) + " (" + place.error() + ")";
+  if (was_moved(request.workspace)) {
+    return builtin_failure(ErrorClass::config, std::string(workspace_tampered_code),
+                           "git looks for the workspace at another place, as after the data "
+                           "directory was moved: nothing was run in it or pushed. To let git "
+                           "know, " +
+                               repair + " " + workspace + "`, " + again);
+  }
   return builtin_failure(
       ErrorClass::config, std::string(workspace_tampered_code),
       "the workspace is no longer the worktree that this run began with: nothing was run in it or "
       "pushed, and it is kept. Look at " +
-          shell_word(request.workspace.string()) +
-          ", move its .git away unless that is a file, run `git -C " +
-          shell_word(request.repository.string()) +
-          " worktree repair`, then have it tried again: " + retry_hint(request) + " (" +
-          place.error() + ")");
+          workspace + ", move its .git away unless that is a file, " + repair + "`, " + again);
 }
 
 std::string changed_since_intake(const BuiltinRequest& request, const PinnedRepository& pinned) {
