@@ -10,6 +10,7 @@
 #include "domain/try.h"
 #include "projections/world_codec.h"
 #include "projections/world_digest.h"
+#include "store/codec.h"
 #include "store/crc32c.h"
 #include "store/directory_listing.h"
 #include "store/durable_file.h"
@@ -20,8 +21,9 @@ namespace signalbox {
 namespace {
 
 // The file: magic, format (u32), position (u64), digest (32), length of the frontier (u32) and the
-// frontier, length of the world (u64) and the world, CRC-32C of all that precedes (u32). Little
-// endian.
+// frontier, length of the world (u64) and the world, the events that its writer knew (number and
+// version of each, u16), CRC-32C of all that precedes (u32). Little endian. Earlier versions wrote
+// no events, and those that wait for none take a file with events for damaged.
 constexpr std::string_view magic = "SBXWORLD";
 constexpr std::string_view extension = ".snapshot";
 
@@ -51,11 +53,26 @@ class Fields {
     return taken.empty() ? T{} : read_integer<T>(taken.data());
   }
   [[nodiscard]] bool all_taken() const { return complete_ && left_.empty(); }
+  [[nodiscard]] bool is_empty() const { return left_.empty(); }
 
  private:
   std::string_view left_;
   bool complete_ = true;
 };
+
+// Takes the events that the writer of a snapshot knew. Returns whether this program knows them all:
+// else the log may have some before the snapshot that it has to refuse.
+bool take_known_events(Fields& fields) {
+  bool are_known = true;
+  while (!fields.is_empty()) {
+    const auto number = fields.number<std::uint16_t>();
+    const auto version = fields.number<std::uint16_t>();
+    are_known = are_known && std::ranges::any_of(event_tags(), [&](const EventTag& tag) {
+                  return tag.number == number && tag.version >= version;
+                });
+  }
+  return are_known;
+}
 
 // Returns the snapshots in a directory, newest first. Positions in file names are padded with
 // zeros, so sorting by name gives the same order.
@@ -111,6 +128,10 @@ Stored<void> write_snapshot(const std::filesystem::path& directory, const World&
   bytes.append(head);
   append_integer(bytes, static_cast<std::uint64_t>(body.size()));
   bytes.append(body);
+  for (const EventTag& tag : event_tags()) {
+    append_integer(bytes, tag.number);
+    append_integer(bytes, tag.version);
+  }
   append_integer(bytes, crc32c(bytes));
   remove_unfinished(directory);
   TRY(replace_file(file_of(directory, world.position), bytes));
@@ -143,7 +164,12 @@ Stored<WorldSnapshot> load_snapshot(const std::filesystem::path& file) {
   const std::string_view digest = fields.bytes(sizeof(Digest));
   std::copy(digest.begin(), digest.end(), snapshot.digest.bytes.begin());
   auto frontier = decode_head(fields.bytes(fields.number<std::uint32_t>()));
-  auto world = decode_world(fields.bytes(fields.number<std::uint64_t>()));
+  const std::string_view body = fields.bytes(fields.number<std::uint64_t>());
+  if (!take_known_events(fields)) {
+    return failure(StoreError::Kind::unsupported, file,
+                   "its writer knew events that this version doesn't");
+  }
+  auto world = decode_world(body);
   if (!frontier || !world || !fields.all_taken()) {
     return failure(StoreError::Kind::damaged, file,
                    !world ? world.error().message : "its fields aren't those of a snapshot");

@@ -1,6 +1,7 @@
 // Snapshots of the world: files `<position>.snapshot`, which save a starting process the replay of
 // the records before them. They are disposable, and are used only if their checksum, their digest
-// and the world's invariants hold.
+// and the world's invariants hold, and if their writer knew no event that this program doesn't:
+// such a log is refused, however far it is folded already.
 #pragma once
 
 #include <filesystem>

@@ -13,6 +13,7 @@
 #include "tests/domain/random_history.h"
 #include "tests/domain/world_difference.h"
 #include "tests/fixtures/file_content.h"
+#include "tests/fixtures/newer_snapshot.h"
 #include "tests/fixtures/temporary_directory.h"
 
 namespace signalbox {
@@ -251,6 +252,31 @@ TEST(WorldSnapshotTest, ADigestOfAnotherWorldIsFound) {
   EXPECT_FALSE(loaded.snapshot.has_value());
   ASSERT_EQ(loaded.problems.size(), 1u);
   EXPECT_NE(loaded.problems[0].find("digest"), std::string::npos);
+}
+
+// The log before it may have such an event, which this program has to refuse.
+TEST(WorldSnapshotTest, OneOfAProgramThatKnewMoreIsNotUsed) {
+  TemporaryDirectory directory;
+  const World world = some_history().world;
+  const EventTag& known = event_tags().back();
+  const std::pair<std::uint16_t, std::uint16_t> newer[] = {
+      {std::uint16_t{999}, std::uint16_t{1}},
+      {known.number, static_cast<std::uint16_t>(known.version + 1)}};
+  for (const auto& [number, version] : newer) {
+    ASSERT_TRUE(write(directory.path(), world));
+    const auto file = std::filesystem::directory_iterator(directory.path())->path();
+    add_known_event(file, number, version);
+    const auto loaded = load_snapshot(file);
+    ASSERT_FALSE(loaded) << number;
+    EXPECT_EQ(loaded.error().kind, StoreError::Kind::unsupported) << loaded.error().message;
+  }
+  ASSERT_TRUE(write(directory.path(), world));
+  const auto file = std::filesystem::directory_iterator(directory.path())->path();
+  add_known_event(file, known.number, known.version);
+  EXPECT_TRUE(load_snapshot(file));
+  ASSERT_TRUE(write(directory.path(), world));
+  remove_known_events(file);
+  EXPECT_TRUE(load_snapshot(file)) << "one of an earlier version";
 }
 
 TEST(WorldSnapshotTest, NoDirectoryMeansNoSnapshot) {
