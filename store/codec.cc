@@ -14,6 +14,7 @@
 #include "store/frozen_server_events.h"
 #include "store/frozen_tick_events.h"
 #include "store/history.h"
+#include "store/newer_version.h"
 #include "store/sha256.h"
 
 namespace signalbox {
@@ -88,14 +89,14 @@ Stored<void> decode_payload(std::uint16_t number, std::uint16_t version, std::st
   const std::size_t index =
       number < index_by_number.size() ? index_by_number[number] : types.size();
   if (index == types.size()) {
-    return store_failure(StoreError::Kind::unsupported,
-                         "event number " + std::to_string(number) + " is unknown to this version");
+    return newer_version_failure("event number " + std::to_string(number) +
+                                 " is unknown to this version");
   }
   const EventType& type = types[index];
   if (version == 0 || version > type.tag.version) {
-    return store_failure(StoreError::Kind::unsupported,
-                         std::string(type.tag.name) + " has version " + std::to_string(version) +
-                             ", this program knows up to " + std::to_string(type.tag.version));
+    return newer_version_failure(std::string(type.tag.name) + " has version " +
+                                 std::to_string(version) + ", this program knows up to " +
+                                 std::to_string(type.tag.version));
   }
   try {
     described::decode(bytes,

@@ -11,6 +11,7 @@
 #include "store/codec.h"
 #include "store/crc32c.h"
 #include "store/little_endian.h"
+#include "store/newer_version.h"
 
 namespace signalbox {
 namespace {
@@ -241,9 +242,7 @@ Stored<Frame> parse_frame(std::string_view bytes) {
   }
   const auto format = read_integer<std::uint8_t>(bytes.data() + format_offset);
   if (format > format_current) {
-    return failure(
-        StoreError::Kind::unsupported, 0,
-        "a record has format " + std::to_string(format) + ", written by a newer version");
+    return newer_version_failure("a record has format " + std::to_string(format));
   }
   if (format != format_current || length < frame_bytes_min) {
     return damaged(0, "a record has no known format");
@@ -302,8 +301,8 @@ Stored<void> decode_frame(const Frame& frame, Record& record) {
     case StreamKind::access:
       break;
     default:  // a number from disk that is no enumerator
-      return failure(StoreError::Kind::unsupported, frame.position,
-                     "a record is of a kind of stream that this version doesn't know");
+      return newer_version_failure("a record is of a kind of stream that this version doesn't know",
+                                   frame.position);
   }
   assign_header(record, frame);
   auto decoded = decode_payload(frame.number, frame.payload_version,

@@ -5,6 +5,7 @@
 
 #include "store/crc32c.h"
 #include "store/little_endian.h"
+#include "store/newer_version.h"
 
 namespace signalbox {
 namespace {
@@ -34,8 +35,7 @@ Stored<MerkleFrontier> decode_head(std::string_view bytes) {
   }
   const auto format = read_integer<std::uint8_t>(bytes.data() + crc_bytes);
   if (format > head_format_current) {
-    return store_failure(StoreError::Kind::unsupported,
-                         "the log's head was written by a newer version");
+    return newer_version_failure("the log's head has format " + std::to_string(format));
   }
   MerkleFrontier frontier;
   frontier.leaves = read_integer<std::uint64_t>(bytes.data() + crc_bytes + sizeof format);

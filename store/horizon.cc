@@ -6,6 +6,7 @@
 #include "store/crc32c.h"
 #include "store/head.h"
 #include "store/little_endian.h"
+#include "store/newer_version.h"
 
 namespace signalbox {
 namespace {
@@ -100,8 +101,7 @@ Stored<Horizon> decode_horizon(std::string_view bytes) {
   if (!take_number(bytes, checksum) || checksum != crc32c(bytes)) return not_a_horizon();
   if (!take_number(bytes, format)) return not_a_horizon();
   if (format < 1 || format > horizon_format) {
-    return store_failure(StoreError::Kind::unsupported,
-                         "a newer version dropped records of this log");
+    return newer_version_failure("the log's horizon has format " + std::to_string(format));
   }
   if (!take_number(bytes, horizon.position) || !take_number(bytes, horizon.dropped_at) ||
       bytes.size() < sizeof(Digest)) {

@@ -22,6 +22,7 @@ constexpr int in_use_number = -32093;
 constexpr int timed_out_number = -32094;
 constexpr int in_flight_number = -32095;
 constexpr int certificate_number = -32096;
+constexpr int unsupported_number = -32097;
 
 ExitCode exit_code_of(std::string_view code) {
   if (code == "PARSE_ERROR" || code == "INVALID_REQUEST" || code == "METHOD_NOT_FOUND" ||
@@ -153,8 +154,10 @@ CallError from_store_error(const StoreError& error) {
   if (error.position != 0) details["position"] = error.position;
   CallError called;
   switch (error.kind) {
-    case StoreError::Kind::damaged:
     case StoreError::Kind::unsupported:
+      called = local_error(unsupported_number, "UNSUPPORTED", error.message, {}, ExitCode::damaged);
+      break;
+    case StoreError::Kind::damaged:
       called = from_rejection({ErrorCode::STORAGE_DAMAGED, error.message, {}, {}});
       break;
     case StoreError::Kind::in_use:
