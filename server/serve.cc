@@ -112,11 +112,18 @@ int serve_once(Config& config, const ReloadSource& reload_source, const LogRewri
   Stored<Recovered>& recovered = *recovery;
   if (!recovered) return refuse(logger, recovered.error(), config.cell.has_value());
   std::optional<StopDeadline> stop_deadline;
+  auto machine = machine_id(config.data, recovered->world.position);
+  if (machine && !machine->replaced.empty()) {
+    logger.warn(
+        "{}; it was replaced, and this counts as another machine now: jobs that the log has in "
+        "progress need your decision",
+        machine->replaced);
+  }
   Server::Given given{reload_source,
                       rewriters.stage_retention,
                       rewriters.plan_redaction,
                       {},
-                      machine_id(config.data, recovered->world.position),
+                      std::move(machine),
                       nullptr,
                       [&stop_deadline](int exit_code) {
                         if (stop_deadline) stop_deadline->begin(exit_code);

@@ -102,7 +102,8 @@ Stored<void> write_new(const fs::path& path, MachineFile content) {
 
 Stored<MachineId> machine_id(const fs::path& data, Position position) {
   const fs::path path = data / file_name;
-  const auto known = read_stored_json<MachineFile>(path);
+  // A newer version may have written it, with fields of its own.
+  const auto known = read_stored_json<MachineFile>(path, UnknownFields::left_out);
   const bool may_be_replaced = known || known.error().kind == StoreError::Kind::not_found ||
                                known.error().kind == StoreError::Kind::damaged;
   if (!may_be_replaced) return tl::unexpected(known.error());
@@ -123,9 +124,11 @@ Stored<MachineId> machine_id(const fs::path& data, Position position) {
       // A new file at each start, so that one from a backup is never like the one that it replaces.
       // A full disk keeps nobody from starting.
       (void)write_new(path, std::move(now));
-      return MachineId{known->id, {}, known->since.value_or(0)};
+      return MachineId{known->id, {}, {}, known->since.value_or(0)};
     }
     result.copied_from = known->id;
+  } else if (known.error().kind == StoreError::Kind::damaged) {
+    result.replaced = known.error().message;
   }
   now.id = random_id();
   result.id = now.id;

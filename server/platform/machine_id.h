@@ -17,6 +17,7 @@ namespace signalbox {
 struct MachineId {
   std::string id;           // a UUID
   std::string copied_from;  // the id that a copied file had, or empty
+  std::string replaced;     // why the file that was there counts for nothing, or empty
   // The log's last position when the id was made: what was in progress by then may still be, for a
   // service that had the log before. 0: the log began here.
   Position since = 0;

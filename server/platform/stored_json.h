@@ -1,5 +1,5 @@
-// Stores a struct with Boost.Describe members as a JSON file: written atomically, read strictly.
-// The struct's member `schema` names the format.
+// Stores a struct with Boost.Describe members as a JSON file: written atomically, read strictly,
+// unless the reader says otherwise. The struct's member `schema` names the format.
 //
 // A file that isn't such JSON or has another schema is the error `damaged`; else the errors of
 // atomic_file.h. The functions block on the disk. Any thread.
@@ -24,11 +24,17 @@ Stored<void> write_stored_json(const std::filesystem::path& path, const T& value
   return write_file_atomically(path, boost::json::serialize(to_json(value)) + "\n");
 }
 
+// Whether fields that this version doesn't know are left out, or make the file `damaged`.
+enum class UnknownFields { refused, left_out };
+
 // Returns the struct of a file's text; `path` is for the error message, as below.
 template <class T>
-Stored<T> parse_stored_json(const std::filesystem::path& path, const std::string& text) {
-  const auto value = parse_json(text).and_then(
-      [](const boost::json::value& parsed) { return from_json<T>(parsed); });
+Stored<T> parse_stored_json(const std::filesystem::path& path, const std::string& text,
+                            UnknownFields unknown = UnknownFields::refused) {
+  const auto value = parse_json(text).and_then([unknown](const boost::json::value& parsed) {
+    const bool leaves_out = unknown == UnknownFields::left_out && parsed.is_object();
+    return leaves_out ? from_json_of_any_version<T>(parsed.get_object()) : from_json<T>(parsed);
+  });
   const std::string expected = T{}.schema;
   if (value && value->schema == expected) return *value;
   const std::string why = value ? "is not of schema " + expected : value.error().message;
@@ -37,8 +43,9 @@ Stored<T> parse_stored_json(const std::filesystem::path& path, const std::string
 }
 
 template <class T>
-Stored<T> read_stored_json(const std::filesystem::path& path) {
-  return parse_stored_json<T>(path, TRY(read_regular_file(path, stored_json_bytes_max)));
+Stored<T> read_stored_json(const std::filesystem::path& path,
+                           UnknownFields unknown = UnknownFields::refused) {
+  return parse_stored_json<T>(path, TRY(read_regular_file(path, stored_json_bytes_max)), unknown);
 }
 
 // Does the same for an open file.

@@ -67,6 +67,16 @@ TEST_F(MachineIds, AFileWithoutABirthTimeKeepsItsId) {  // G11
   EXPECT_EQ(machine_id(data).value().id, first.id);
 }
 
+// A newer version may have written it.
+TEST_F(MachineIds, AFileWithAnUnknownFieldKeepsItsId) {  // G11
+  const MachineId first = machine_id(data).value();
+  std::string text = content_of(data / "machine_id");
+  write_text(data / "machine_id", text.insert(text.find('{') + 1, R"("new":"value",)"));
+  const MachineId again = machine_id(data).value();
+  EXPECT_EQ(again.id, first.id);
+  EXPECT_EQ(again.replaced, "");
+}
+
 // A sync leaves files alone that are as in the backup.
 TEST_F(MachineIds, TheFileOfABackupIsNeverLikeTheOneThatItReplaces) {  // G11
   const MachineId first = machine_id(data).value();
@@ -81,6 +91,7 @@ TEST_F(MachineIds, AFileThatIsNoneIsReplacedAndItsModeIsPrivate) {  // G11
   write_text(data / "machine_id", "{\"schema\":\"machine.v1\"");
   const MachineId made = machine_id(data).value();
   EXPECT_FALSE(made.id.empty());
+  EXPECT_NE(made.replaced.find("machine_id: "), std::string::npos) << made.replaced;
   EXPECT_EQ(fs::status(data / "machine_id").permissions(),
             fs::perms::owner_read | fs::perms::owner_write);
   fs::remove(data / "machine_id");
