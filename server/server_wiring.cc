@@ -11,6 +11,7 @@
 #include "server/followers/recorded_run.h"
 #include "server/followers/run_root/run_root_disk.h"
 #include "server/platform/call_bounds.h"
+#include "server/platform/child_process.h"
 #include "server/platform/service_manager.h"
 #include "server/rpc/attempt_surroundings.h"
 #include "server/rpc/command_call.h"
@@ -50,8 +51,7 @@ Server::Server(Config& config, Recovered& recovered, RunIndex& index, spdlog::lo
       logger_(logger),
       machine_(given.machine),
       artifacts_(config.data / "artifacts", config.artifacts),
-      processes_({config.data / "jobs", std::filesystem::read_symlink("/proc/self/exe"),
-                  config.socket, environment_of_jobs(config),
+      processes_({config.data / "jobs", own_program, config.socket, environment_of_jobs(config),
                   [this](const std::string& job_id) { return make_job_secret(job_key_, job_id); },
                   commit_in_log(),
                   [this](const std::filesystem::path& directory) {

@@ -1,7 +1,10 @@
 // The `signalbox` program: registers its commands, runs the one that was given and returns its exit
 // code.
+#include <sys/prctl.h>
+
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <string_view>
 
 #include "server/executors/process/internal_command.h"
@@ -102,6 +105,8 @@ void add_commands(CommandLine& line, Invocation& invocation, std::string_view wo
 
 int main(int argc, char** argv) {
   using namespace signalbox;
+  // One that was started as /proc/self/exe would be called `exe`.
+  ::prctl(PR_SET_NAME, program_invocation_short_name);
   // The same binary is also the supervisor of a job and the built-in commands of jobs.
   if (const auto exit_code = run_internal_command(argc, argv)) return *exit_code;
   if (const auto exit_code = run_deep_work(argc, argv)) return *exit_code;

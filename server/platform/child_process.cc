@@ -122,11 +122,13 @@ tl::expected<pid_t, int> spawn(const ChildProcess::Settings& settings,
   Attributes attributes(settings.group);
   const std::vector<std::string> variables =
       settings.environment ? *settings.environment : inherited_environment();
-  const std::vector<char*> argv = pointers_to(settings.argv);
+  std::vector<char*> argv = pointers_to(settings.argv);
+  const std::string& program = settings.argv.front();
+  if (program == own_program) argv.front() = program_invocation_name;
   const std::vector<char*> environment = pointers_to(variables);
   pid_t pid = 0;
-  const int error = posix_spawnp(&pid, argv.front(), actions.get(), attributes.get(), argv.data(),
-                                 environment.data());
+  const int error = posix_spawnp(&pid, program.c_str(), actions.get(), attributes.get(),
+                                 argv.data(), environment.data());
   if (error != 0) return tl::unexpected(error);
   return pid;
 }

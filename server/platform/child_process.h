@@ -30,6 +30,10 @@ namespace signalbox {
 inline constexpr std::int32_t exit_not_executable = 126;
 inline constexpr std::int32_t exit_not_found = 127;
 
+// The program of this process, in the place of argv[0]: it is started even if its file was replaced
+// or removed since. It has the name by which this process was started.
+inline constexpr const char* own_program = "/proc/self/exe";
+
 class ChildProcess {
  public:
   // Receives output in the order of the stream. Called on the thread that waits for the child.

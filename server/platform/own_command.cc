@@ -69,8 +69,7 @@ tl::expected<std::string, OwnCommandFailure> run_own_command(const OwnCommand& c
   BoundedOutput output(command.output_bytes_max, 0);
   BoundedOutput messages(own_command_message_bytes_max, 0);
   ChildProcess::Settings settings;
-  // This very program, even if its file was replaced since.
-  settings.argv = {"/proc/self/exe"};
+  settings.argv = {own_program};
   settings.argv.insert(settings.argv.end(), command.words.begin(), command.words.end());
   settings.input = command.input;
   settings.stdout_sink = output.sink();

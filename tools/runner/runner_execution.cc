@@ -5,6 +5,7 @@
 #include "server/git/pinned_repository.h"
 #include "server/limits.h"
 #include "server/platform/call_bounds.h"
+#include "server/platform/child_process.h"
 #include "server/platform/service_manager.h"
 
 namespace signalbox {
@@ -25,8 +26,8 @@ RunnerExecution::RunnerExecution(const RunnerWork& work, RunnerRepositories repo
     : runs_(work.runs()),
       repositories_(std::move(repositories)),
       artifacts_(work.artifacts()),
-      executor_({work.jobs(), std::filesystem::read_symlink("/proc/self/exe"), work.socket(),
-                 environment_of_children(), std::move(secret_of), nullptr},
+      executor_({work.jobs(), own_program, work.socket(), environment_of_children(),
+                 std::move(secret_of), nullptr},
                 artifacts_),
       patching_(executor_, artifacts_, work.directory() / pins_directory_name),
       lanes_(job_lanes()),

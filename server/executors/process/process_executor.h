@@ -21,7 +21,7 @@ namespace signalbox {
 
 struct ProcessExecutorOptions {
   std::filesystem::path jobs_root;       // absolute: <data>/jobs
-  std::filesystem::path binary;          // absolute: the signalbox binary, for shims and built-ins
+  std::filesystem::path binary;          // absolute: signalbox, for shims and what they execute
   std::filesystem::path socket;          // the server's socket, passed to jobs
   std::vector<std::string> environment;  // the server's own, "NAME=VALUE"
   // Returns the secret with which the job authenticates as itself, or "" for none.
