@@ -33,6 +33,15 @@ Rejection kept_elsewhere(const std::string& name) {
       {"signalbox cell status"}};
 }
 
+Rejection is_missing(const std::string& name, const StoreError& error) {
+  return {ErrorCode::ARTIFACT_NOT_FOUND,
+          "the log has the artifact, and its content isn't where artifacts are kept: bring it from "
+          "a backup: " +
+              error.message,
+          {{"artifact", name}, {"path", error.file}},
+          {}};
+}
+
 }  // namespace
 
 void run_artifact_work(const Api& api, const std::string& caller, const std::string& name,
@@ -48,7 +57,9 @@ Rejection unreadable_artifact(const Api& api, const std::string& name, const Sto
   if (is_store_away(error)) return store_is_away(name, error);
   if (error.kind == StoreError::Kind::full) return unstored_artifact(name, error);
   const bool is_of_a_cell = api.refuses_commands && !api.artifact_store;
-  if (error.kind == StoreError::Kind::not_found && is_of_a_cell) return kept_elsewhere(name);
+  if (error.kind == StoreError::Kind::not_found) {
+    return is_of_a_cell ? kept_elsewhere(name) : is_missing(name, error);
+  }
   return {ErrorCode::STORAGE_DAMAGED,
           error.message,
           {{"artifact", name}, {"path", error.file}},

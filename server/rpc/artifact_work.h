@@ -17,9 +17,9 @@ namespace signalbox {
 void run_artifact_work(const Api& api, const std::string& caller, const std::string& name,
                        std::function<void(const Rejection& why)> refuse, BlockingPool::Work work);
 
-// Returns STORAGE_AWAY if the store of objects failed for now, STORAGE_FULL if the disk did, and
-// else STORAGE_DAMAGED, for an artifact that can't be read. One that isn't in the directory of a
-// server of a cell is ARTIFACT_NOT_FOUND: another server has taken it.
+// Returns STORAGE_AWAY if the store of objects failed for now, STORAGE_FULL if the disk did,
+// ARTIFACT_NOT_FOUND if it isn't there, and else STORAGE_DAMAGED, for an artifact that can't be
+// read. One that isn't in the directory of a server of a cell was taken by another server.
 Rejection unreadable_artifact(const Api& api, const std::string& name, const StoreError& error);
 // Returns STORAGE_AWAY or STORAGE_FULL, for one that can't be stored.
 Rejection unstored_artifact(const std::string& name, const StoreError& error);

@@ -329,7 +329,10 @@ TEST_F(HttpRuns, ServesNothingOfADamagedArtifact) {
   std::filesystem::resize_file(file, 10);
   EXPECT_EQ(client.get(path).code(), "STORAGE_DAMAGED");
   std::filesystem::remove(file);
-  EXPECT_EQ(client.get(path).code(), "STORAGE_DAMAGED");
+  const HttpReply missing = client.get(path);
+  EXPECT_EQ(missing.status, 404U);
+  EXPECT_EQ(missing.code(), "ARTIFACT_NOT_FOUND");
+  EXPECT_NE(missing.body().find("bring it from a backup"), std::string::npos) << missing.body();
 }
 
 TEST_F(HttpRuns, RpcIsTheWholeInterface) {
