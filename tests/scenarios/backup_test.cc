@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <thread>
 
+#include "domain/placement.h"
 #include "tests/fixtures/random_seed.h"
 #include "tests/scenarios/audit_fixture.h"
 
@@ -90,6 +91,10 @@ TEST_F(BackupTest, AServerStartsFromIt) {  // O12, G11
   start_load();
   await([&] { return all_events("RunStarted").size() > 20; });
   const auto before = all_events("RunStarted");
+  // As it is there until the log has it.
+  const std::string decisions = R"({"schema":"runner_decisions.v1","drained":[],"evicted":[")" +
+                                runner_id("gone", "0123456789abcdef") + "\"]}\n";
+  write_text(server_.data() / "runners.json", decisions);
   const Output made = back_up(at("copy"));
   ASSERT_EQ(made.exit_code, 0) << made.out << made.err;
   const json::object result = one_object(made).at("result").as_object();
@@ -100,6 +105,7 @@ TEST_F(BackupTest, AServerStartsFromIt) {  // O12, G11
             content_of(server_.data() / "signalbox.toml"));
   EXPECT_FALSE(fs::exists(at("copy") / "machine_id")) << "it is another machine's now";
   EXPECT_EQ(content_of(at("copy") / "jobs.key"), content_of(server_.data() / "jobs.key"));
+  EXPECT_EQ(content_of(at("copy") / "runners.json"), decisions);
   EXPECT_EQ(fs::status(at("copy") / "jobs.key").permissions() & fs::perms::all,
             fs::perms::owner_read | fs::perms::owner_write);
 

@@ -147,6 +147,8 @@ Called<json::object> back_up(const Invocation& invocation, const std::string& gi
   // Runners prove themselves with keys that are derived from it: without it none could report the
   // jobs that it has, and no other could do them.
   TRY(copy_small_file(data / "jobs.key", directory.path() / "jobs.key"));
+  // What an earlier version decided about runners, as far as the log doesn't have it yet.
+  TRY(copy_small_file(data / "runners.json", directory.path() / "runners.json"));
   // Which runs can't be retried any more, since their files are gone.
   TRY(copy_small_files(data / "removed", directory.path() / "removed"));
   TRY(directory.finish());
