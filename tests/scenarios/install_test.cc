@@ -54,6 +54,7 @@ TEST_F(InstallTest, ProgramsAreStrippedAndTheUnitStartsThem) {
   const std::string unit = content_of(prefix / "lib/systemd/system/signalbox.service");
   EXPECT_NE(unit.find("\nExecStart=" + program.string() + " serve "), std::string::npos) << unit;
   EXPECT_EQ(unit.find('@'), std::string::npos) << unit;
+  EXPECT_NE(unit.find("\nRestartPreventExitStatus=2 78\n"), std::string::npos) << unit;
 }
 
 TEST_F(InstallTest, TheManualPageAndTheCompletionsComeWithIt) {  // O6
