@@ -133,5 +133,50 @@ TEST_F(RunnerOfAnEarlierVersion, ExecutesNoJobOfWhichItDoesNotKnowAll) {  // N3
   EXPECT_EQ(executions(), 0U);
 }
 
+class RunnerThatIsSetBack : public RunnerTest {
+ protected:
+  // Starts a runner and a job there, which waits for let_go(), and kills the runner.
+  void SetUp() override {
+    RunnerTest::SetUp();
+    runner_ = &start_runner("one", {"--labels", "gpu"});
+    run_ = start_run(counted());
+    ASSERT_TRUE(eventually([&] { return executions() == 1; })) << runner_->log();
+    runner_->kill();
+  }
+  // Has the file as a newer version would write it.
+  void write_as_newer(const std::filesystem::path& file, bool in_job = false) const {
+    json::value content = json::parse(content_of(file));
+    json::value& changed = in_job ? content.at("order").at("job") : content;
+    changed.as_object()["new"] = "value";
+    write_text(file, json::serialize(content));
+  }
+  [[nodiscard]] std::filesystem::path only_file(const char* directory) const {
+    return std::filesystem::directory_iterator(runner_->work() / directory)->path();
+  }
+
+  RunnerProcess* runner_ = nullptr;
+  std::string run_;
+};
+
+TEST_F(RunnerThatIsSetBack, FollowsTheJobsThatANewerVersionBegan) {  // N3, N5
+  write_as_newer(runner_->work() / "runner.json");
+  write_as_newer(only_file("taken"), /*in_job=*/true);
+  runner_->start();
+  let_go();
+  expect_success(run_);
+  expect_each_once();
+  EXPECT_EQ(executions(), 1U);
+}
+
+TEST_F(RunnerThatIsSetBack, BeginsNoJobThatANewerVersionTook) {  // N3
+  write_as_newer(only_file("taken"), /*in_job=*/true);
+  std::filesystem::remove_all(only_file("jobs"));
+  runner_->start();
+  EXPECT_EQ(runner_->wait(), 78) << runner_->log();
+  EXPECT_NE(runner_->log().find("start that version until the job has ended"), std::string::npos)
+      << runner_->log();
+  EXPECT_EQ(runner_->log().find("STORAGE_DAMAGED"), std::string::npos) << runner_->log();
+}
+
 }  // namespace
 }  // namespace signalbox

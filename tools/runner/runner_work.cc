@@ -7,6 +7,7 @@
 
 #include "domain/try.h"
 #include "server/access/secret.h"
+#include "server/executors/job_directory.h"
 #include "server/git/tree_removal.h"
 #include "server/platform/stored_json.h"
 #include "store/directory_listing.h"
@@ -26,6 +27,26 @@ struct TakenOrder {
   RunnerOrder order;
 };
 BOOST_DESCRIBE_STRUCT(TakenOrder, (), (schema, order))
+
+// Reads an order that was taken. One of a newer version may have fields that change what is
+// executed, so its job is followed if it was begun, and never begun here.
+Stored<RunnerOrder> read_order(const fs::path& file, const fs::path& jobs) {
+  auto taken = read_stored_json<TakenOrder>(file);
+  if (!taken && taken.error().kind == StoreError::Kind::damaged) {
+    auto newer = TRY(read_stored_json<TakenOrder>(file, UnknownFields::left_out));
+    const JobDirectory job{jobs / file.stem()};
+    if (TRY(job.state()) == JobState::absent) {
+      return store_failure(StoreError::Kind::unsupported,
+                           file.string() +
+                               ": a newer version of signalbox took this job and hasn't begun it: "
+                               "start that version until the job has ended",
+                           file.string());
+    }
+    return std::move(newer.order);
+  }
+  if (!taken) return tl::unexpected(taken.error());
+  return std::move(taken->order);
+}
 
 // A job's id becomes the name of a file.
 bool is_file_name(const std::string& job_id) {
@@ -56,7 +77,7 @@ Called<RunnerWork> RunnerWork::open(const fs::path& directory) {
     TRY(called(make_directories(directory / name)));
   }
   const fs::path file = directory / "runner.json";
-  auto found = read_stored_json<RunnerIdentity>(file);
+  auto found = read_stored_json<RunnerIdentity>(file, UnknownFields::left_out);
   if (!found && found.error().kind != StoreError::Kind::not_found) {
     return tl::unexpected(from_store_error(found.error()));
   }
@@ -95,8 +116,7 @@ Called<std::vector<RunnerOrder>> RunnerWork::taken() const {
   std::error_code error;
   for (const auto& entry : list_directory(directory_ / "taken", error)) {
     if (entry.path().extension() != ".json") continue;  // one that is being written
-    auto order = TRY(called(read_stored_json<TakenOrder>(entry.path())));
-    orders.push_back(std::move(order.order));
+    orders.push_back(TRY(called(read_order(entry.path(), jobs()))));
   }
   if (error) {
     return tl::unexpected(io_error((directory_ / "taken").string() + ": " + error.message()));
@@ -135,7 +155,8 @@ Called<void> RunnerWork::place(const RunId& run_id, const PlacedRun& run) {
 }
 
 Called<std::optional<PlacedRun>> RunnerWork::placed(const RunId& run_id) const {
-  auto found = read_stored_json<PlacedRun>(directory_ / "placed" / (to_string(run_id) + ".json"));
+  auto found = read_stored_json<PlacedRun>(directory_ / "placed" / (to_string(run_id) + ".json"),
+                                           UnknownFields::left_out);
   if (found) return std::optional(std::move(*found));
   if (found.error().kind == StoreError::Kind::not_found) return std::nullopt;
   return tl::unexpected(from_store_error(found.error()));
