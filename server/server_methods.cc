@@ -58,7 +58,7 @@ MethodParts Server::method_parts() {
   parts.status_parts = {status_of(log_check_), status_of(snapshotter_),
                         status_of(run_roots_), status_of(settings_reload_),
                         certificate_status(),  artifact_store_status(),
-                        cell_status()};
+                        cell_status(),         status_of(redactions_)};
   if (retention_) parts.status_parts.push_back(status_of(*retention_));
   if (file_retention_) {
     parts.status_parts.push_back(status_of(*file_retention_));

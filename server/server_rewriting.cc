@@ -103,7 +103,8 @@ Redactions::Parts Server::redaction_parts(const Redactions::Plan& plan) {
           },
           [this](const std::string& why) {
             logger_.error(
-                "a text was redacted, but files may have it until the next start finishes that: {}",
+                "a text was redacted, but files may have it until the command is repeated, or the "
+                "next start finishes that: {}",
                 why);
           },
           [this](const RedactionRequest& request) { return redaction_obstacle(request); },

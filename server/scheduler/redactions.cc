@@ -43,6 +43,7 @@ struct Redactions::Attempt {
   RedactionRequest request;
   Done done;
   std::function<void(Stored<void>)> renewed;  // set for renew(), which has no plan
+  bool is_renewal = false;                    // nothing is written: files are finished
   Position begun_at = 0;                      // of the engine's world
   int laps = 0;
   PlannedRedaction plan;
@@ -73,6 +74,7 @@ bool Redactions::renew(std::function<void(Stored<void>)> done) {
   if (redacting_ || !parts_.turn.take()) return false;
   const auto attempt = std::make_shared<Attempt>();
   attempt->renewed = std::move(done);
+  attempt->is_renewal = true;
   begin(attempt);
   return true;
 }
@@ -92,7 +94,7 @@ void Redactions::begin(const std::shared_ptr<Attempt>& attempt) {
           if (attempt->refusal) {
             return conclude(*attempt, tl::unexpected(*attempt->refusal));
           }
-          if (!attempt->renewed && attempt->plan.erased.empty()) {
+          if (!attempt->is_renewal && attempt->plan.erased.empty()) {
             return conclude(*attempt, RedactionOutcome{attempt->plan, 0, {}, {}, {}});
           }
           begin_lap(attempt);
@@ -128,20 +130,28 @@ Stored<void> Redactions::stage_base(Attempt& attempt) const {
 }
 
 // On the lane.
+void Redactions::stage_renewal(Attempt& attempt) const {
+  attempt.world.emplace(parts_.log, 0, Event());
+  const auto staged = stage_world(attempt, attempt.begun_at);
+  if (!staged) attempt.refusal = failed_redaction(staged.error().message);
+}
+
+// On the lane.
 void Redactions::stage(Attempt& attempt) const {
-  if (attempt.renewed) {
-    attempt.world.emplace(parts_.log, 0, Event());
-    const auto staged = stage_world(attempt, attempt.begun_at);
-    if (!staged) attempt.refusal = failed_redaction(staged.error().message);
-    return;
-  }
+  if (attempt.is_renewal) return stage_renewal(attempt);
   auto planned = parts_.plan(attempt.request, *stopped_);
   if (!planned) {
     attempt.refusal = std::move(planned.error());
     return;
   }
   attempt.plan = *std::move(planned);
-  if (attempt.plan.erased.empty()) return;
+  if (attempt.plan.erased.empty()) {
+    // What an earlier redaction replaced may be in files yet: its files couldn't be finished.
+    const auto erasure = parts_.log.plan_erasure();
+    attempt.is_renewal = !erasure || !erasure->keys.empty();
+    if (attempt.is_renewal) stage_renewal(attempt);
+    return;
+  }
   const auto prepare = [&]() -> Stored<void> {
     Salt salt;
     parts_.random(salt);
@@ -196,7 +206,7 @@ void Redactions::publish(const std::shared_ptr<Attempt>& attempt) {
   attempt->world->apply(noted_);
   noting_ = false;
   noted_.clear();
-  if (attempt->renewed) {
+  if (attempt->is_renewal) {
     attempt->former = parts_.engine.exchange_world(attempt->world->take());
     parts_.world_exchanged();
     return finish_files(attempt);
@@ -237,7 +247,8 @@ void Redactions::publish(const std::shared_ptr<Attempt>& attempt) {
   });
 }
 
-// A step that fails here is repeated by the next start, or the next redaction.
+// A step that fails here is repeated by the next start, or the next redaction, also one of which
+// nothing is left in the log.
 void Redactions::finish_files(const std::shared_ptr<Attempt>& attempt) {
   parts_.blocking.run(
       {.name = "redaction"}, [this, attempt, stopped = stopped_]() -> std::function<void()> {
@@ -247,11 +258,19 @@ void Redactions::finish_files(const std::shared_ptr<Attempt>& attempt) {
         if (!finished) attempt->erasure_error = finished.error().message;
         return [this, attempt, stopped] {
           if (*stopped) return;
+          note_files(*attempt);
           conclude(*attempt,
                    RedactionOutcome{
                        attempt->plan, attempt->redacted_at, attempt->erasure_error, {}, {}});
         };
       });
+}
+
+void Redactions::note_files(const Attempt& attempt) {
+  if (attempt.erasure_error.empty()) return unfinished_.reset();
+  if (!unfinished_) unfinished_.emplace();
+  if (!attempt.renewed) unfinished_->position = attempt.request.position;
+  unfinished_->error = attempt.erasure_error;
 }
 
 // On the lane.

@@ -71,11 +71,17 @@ struct PlannedRedaction {
 struct RedactionOutcome {
   PlannedRedaction plan;
   Position redacted_at = 0;   // of the PayloadRedacted
-  std::string erasure_error;  // why files of the log may still have the text until the next start
+  std::string erasure_error;  // why files may still have the text, see Redactions::unfinished()
   // In a cell: the servers that have the text yet, and why the shared log, or another server, may
   // have it.
   std::vector<std::string> unerased_servers;
   std::string shared_log_error;
+};
+
+// What a redaction has left undone: files may have its text.
+struct UnfinishedErasure {
+  Position position = 0;  // of the record whose redaction it was; 0: another server's
+  std::string error;
 };
 
 class Redactions {
@@ -107,7 +113,7 @@ class Redactions {
     std::function<Stored<void>(const std::atomic<bool>& stopped)> renew_derived;
     // Called after the engine's world was exchanged.
     std::function<void()> world_exchanged;
-    // Called with why files may have the text until the next start, although it was redacted.
+    // Called with why files may have the text yet, although it was redacted.
     std::function<void(const std::string& why)> erasure_failed;
     // Returns why the record mustn't be redacted now; nullopt: it may.
     std::function<std::optional<Rejection>(const RedactionRequest& request)> obstacle =
@@ -122,7 +128,8 @@ class Redactions {
   explicit Redactions(Parts parts);
 
   // Begins a redaction and calls `done` at its end, or at once with OVERLOADED if a redaction or a
-  // retention is under way. `done` isn't called if the service stops before.
+  // retention is under way. `done` isn't called if the service stops before. Where the record has
+  // nothing left to erase, it finishes the files of earlier redactions that couldn't be finished.
   void redact(const Origin& origin, RedactionRequest request, Done done);
   // Does for texts that were replaced in the log already what a redaction does after its batch, and
   // calls `done` with why that failed, unless the service stops before. Returns false if a
@@ -130,6 +137,8 @@ class Redactions {
   bool renew(std::function<void(Stored<void>)> done);
   // Returns whether a redaction is under way.
   [[nodiscard]] bool is_redacting() const { return redacting_; }
+  // Returns what the latest attempt to finish the files of a redaction has left; nullopt: nothing.
+  [[nodiscard]] const std::optional<UnfinishedErasure>& unfinished() const { return unfinished_; }
   // Called with the records of each transaction, which are applied but not durable yet.
   void note_applied(std::span<const Record> records);
   // Called when the engine rolled back its world, which takes back records that were noted.
@@ -141,6 +150,8 @@ class Redactions {
   struct Attempt;
 
   void stage(Attempt& attempt) const;
+  // Folds the world of a log in which the texts are replaced already.
+  void stage_renewal(Attempt& attempt) const;
   Stored<void> stage_world(Attempt& attempt, Position through) const;
   // Writes the base that the plan has, for the batch to refer to.
   Stored<void> stage_base(Attempt& attempt) const;
@@ -148,6 +159,7 @@ class Redactions {
   void begin_lap(const std::shared_ptr<Attempt>& attempt);
   void publish(const std::shared_ptr<Attempt>& attempt);
   void finish_files(const std::shared_ptr<Attempt>& attempt);
+  void note_files(const Attempt& attempt);
   Stored<void> erase() const;
   void conclude(Attempt& attempt, Decided<RedactionOutcome> outcome);
 
@@ -156,6 +168,7 @@ class Redactions {
   bool noting_ = false;
   bool rolled_back_ = false;
   std::vector<Record> noted_;  // applied since the present lap was begun
+  std::optional<UnfinishedErasure> unfinished_;
   const std::shared_ptr<std::atomic<bool>> stopped_;
 };
 

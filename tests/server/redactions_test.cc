@@ -238,5 +238,38 @@ TEST_F(RedactionsTest, WhatFailsAfterwardsIsDoneByTheNextStart) {
   EXPECT_FALSE(files_have_text());
 }
 
+// Nothing is left in the record then, but the files have the text.
+TEST_F(RedactionsTest, WhatFailsAfterwardsIsDoneByARepetition) {  // G17
+  ASSERT_TRUE(log_->plan_erasure()) << "which writes what is in memory to a table";
+  rows_fail_ = true;
+  redact(2, "c-1");
+  commit_all();
+  redact(2, "c-1");
+  commit_all();
+  ASSERT_EQ(outcomes_.size(), 2U);
+  ASSERT_TRUE(outcomes_[1]) << outcomes_[1].error().message;
+  EXPECT_EQ(outcomes_[1]->redacted_at, 0U) << "nothing was written";
+  EXPECT_EQ(outcomes_[1]->erasure_error, "no rows");
+  ASSERT_TRUE(redactions_->unfinished());
+  EXPECT_EQ(redactions_->unfinished()->position, 2U);
+  EXPECT_EQ(redactions_->unfinished()->error, "no rows");
+  EXPECT_TRUE(files_have_text());
+
+  rows_fail_ = false;
+  start_run("meanwhile");
+  redact(2);
+  commit_all();
+  ASSERT_EQ(outcomes_.size(), 3U);
+  ASSERT_TRUE(outcomes_[2]);
+  EXPECT_EQ(outcomes_[2]->erasure_error, "");
+  EXPECT_FALSE(redactions_->unfinished());
+  EXPECT_FALSE(files_have_text());
+  EXPECT_EQ(world_digest(engine_.world()), world_digest(replayed()));
+  steps_.clear();
+  redact(2);
+  EXPECT_EQ(outcomes_.size(), 4U);
+  EXPECT_TRUE(steps_.empty()) << "there is nothing to finish";
+}
+
 }  // namespace
 }  // namespace signalbox

@@ -359,7 +359,9 @@ void add_audit_redact_command(ToolCommand audit, Invocation& invocation) {
     if (!options->archive.empty()) {
       return answer(invocation, run_redact_archive(invocation, *options), view_archive_redaction);
     }
-    return answer(invocation, run_redact(invocation, *options), view_redaction);
+    const auto result = run_redact(invocation, *options);
+    const ExitCode code = answer(invocation, result, view_redaction);
+    return result && result->contains("files_error") ? ExitCode::io : code;
   });
 }
 

@@ -60,6 +60,12 @@ std::string view_archives(const json::object& result, const ConnectionOptions& t
   return text;
 }
 
+std::string view_files_error(const json::object& result) {
+  if (!result.contains("files_error")) return "";
+  return "Files may have it until this command is repeated, or the server's next start: " +
+         text_at(result, "files_error") + "\n";
+}
+
 }  // namespace
 
 std::string view_archive_redaction(const json::object& result, const Terminal& terminal) {
@@ -81,7 +87,7 @@ std::string view_redaction(const json::object& result, const Terminal& terminal)
            (text_at(result, "redaction_position") == "0" || !result.contains("redaction_position")
                 ? ""
                 : "; it was redacted at position " + text_at(result, "redaction_position")) +
-           "\n" + view_archives(result, terminal.connection);
+           "\n" + view_files_error(result) + view_archives(result, terminal.connection);
   }
   if (true_at(result, "dry_run")) {
     return record + ": would erase " + fields +
@@ -90,10 +96,7 @@ std::string view_redaction(const json::object& result, const Terminal& terminal)
   }
   std::string text = record + ": erased " + fields + "; the log says so at position " +
                      text_at(result, "redaction_position") + "\n";
-  if (result.contains("files_error")) {
-    text += "Files of the log may have it until the server's next start: " +
-            text_at(result, "files_error") + "\n";
-  }
+  text += view_files_error(result);
   std::string servers;
   for (const json::value& each : array_at(result, "unerased_servers")) {
     servers += (servers.empty() ? "" : ", ") + printable(std::string(each.as_string()));

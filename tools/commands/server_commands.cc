@@ -123,6 +123,14 @@ Cell view_settings(const json::object& status, std::int64_t now_ns) {
   return loaded.empty() ? Cell{} : Cell{"read " + clock_time(loaded, now_ns), Style::good};
 }
 
+// Empty if no file may have a text that was redacted.
+Cell view_unfinished_redaction(const json::object& status) {
+  const std::string error =
+      text_at(object_at(object_at(status, "redaction"), "unfinished"), "error");
+  if (error.empty()) return {};
+  return {"files may have a redacted text: " + error, Style::bad};
+}
+
 // Empty if no project is held.
 Cell view_held_projects(const json::object& status, const Terminal& terminal) {
   const json::object& held = object_at(status, "projects_held");
@@ -185,6 +193,7 @@ std::string view_status(const json::object& status, const Terminal& terminal) {
           {"held projects", view_held_projects(status, terminal)},
           {"settings", view_settings(status, now_ns)},
           {"certificate", view_certificate(status, now_ns)},
+          {"redaction", view_unfinished_redaction(status)},
           {"retention",
            policy == nullptr ? Cell{is_live ? "none" : ""} : view_retention(*policy, now_ns)},
           {"files", view_file_retention(status, now_ns)},

@@ -138,6 +138,7 @@ std::vector<AttentionItem> service_conditions(const Api& api, const ServiceSourc
   add_disk_failures(status, items);
   add_run_root_failures(status, items);
   add_failure(status, "retention", "last", "the latest retention failed", items);
+  add_failure(status, "redaction", "unfinished", "files may have a text that was redacted", items);
   add_failure(status, "file_retention", "last", "the latest removal of files failed", items);
   add_failure(status, "settings", "refused", "the latest reload of the settings was refused",
               items);

@@ -84,6 +84,7 @@ StatusPart status_of(const LogCheck& log_check);
 StatusPart status_of(const Snapshotter& snapshotter);
 StatusPart status_of(const RunRootWriter& run_roots);
 StatusPart status_of(const RetentionLoop& retention);
+StatusPart status_of(const Redactions& redactions);
 StatusPart status_of(const FileRetention& retention);
 
 // Calls `planned`, later, with what the file retention would remove now. Returns false if too many

@@ -54,9 +54,10 @@ void redact_record(Api& api, Call& call, Redactions& redactions) {
   const auto reason = require_name("reason", request->reason, limits::reason_bytes_max);
   if (!reason) return call.responder.reject(reason.error());
   // Each answer promises that the files are rewritten, so a repeated command isn't answered before
-  // the first one: it is OVERLOADED meanwhile.
-  const bool is_under_way = redactions.is_redacting();
-  if (!is_under_way && answered_before(api, call, repeated_redaction_result)) return;
+  // the first one: it is OVERLOADED meanwhile. If the first one couldn't finish the files, the
+  // repeated one does.
+  const bool is_finished = !redactions.is_redacting() && !redactions.unfinished();
+  if (is_finished && answered_before(api, call, repeated_redaction_result)) return;
   redactions.redact(call.origin, *std::move(request),
                     [responder = call.responder](const Decided<RedactionOutcome>& outcome) {
                       answer_redaction(responder, outcome);

@@ -5,6 +5,7 @@
 #include "server/followers/snapshotter.h"
 #include "server/rpc/api.h"
 #include "server/rpc/methods/families.h"
+#include "server/scheduler/redactions.h"
 #include "server/scheduler/retention_loop.h"
 #include "server/text/described_json.h"
 #include "server/text/time_text.h"
@@ -72,6 +73,20 @@ StatusPart status_of(const RunRootWriter& run_roots) {
 
 StatusPart status_of(const RetentionLoop& retention) {
   return [&retention](json::object& status) { status["retention"] = retention_status(retention); };
+}
+
+StatusPart status_of(const Redactions& redactions) {
+  return [&redactions](json::object& status) {
+    const auto& unfinished = redactions.unfinished();
+    if (!unfinished) return;
+    // Its repetition writes nothing, so it doesn't need the first one's reason.
+    const std::string next = unfinished->position == 0 ? "signalbox cell status"
+                                                       : "signalbox audit redact " +
+                                                             std::to_string(unfinished->position) +
+                                                             " --reason 'finish its files'";
+    status["redaction"] = {
+        {"unfinished", {{"error", unfinished->error}, {"next_commands", json::array{next}}}}};
+  };
 }
 
 }  // namespace signalbox
