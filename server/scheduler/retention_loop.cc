@@ -60,6 +60,11 @@ std::string why_not_durable(Durability durability) {
 
 }  // namespace
 
+std::string dropped_but(const StoreError& error) {
+  return "the records are dropped, but read models or files of the log may still have them: " +
+         error.message;
+}
+
 void conclude_retention(Engine& engine, Position dropped_at) {
   const Tick* tick = engine.world().find_tick(std::string(retention_loop_name));
   if (tick == nullptr) return;
@@ -113,6 +118,7 @@ void RetentionLoop::refuse(RetentionObstacle obstacle, const ScheduledLoop::Ende
 void RetentionLoop::tick(const ScheduledLoop::Ended& ended) {
   // An age that reaches back before 1970 is older than any record.
   const std::int64_t now_ns = parts_.clock.wall_ns();
+  if (unfinished_) return repeat_files(ended);
   const bool ever = settings_.older_than_ms >= now_ns / ns_per_ms;
   const std::int64_t until_ns = ever ? 0 : now_ns - settings_.older_than_ms * ns_per_ms;
   const Position from = std::max(parts_.log.horizon().position, examined_);
@@ -245,18 +251,34 @@ void RetentionLoop::drop(const std::shared_ptr<Attempt>& attempt) {
   });
 }
 
-// A step that fails here is repeated by the next start: it computes the read models from the base,
-// and rewrites the files.
+void RetentionLoop::repeat_files(const ScheduledLoop::Ended& ended) {
+  if (!parts_.turn.take()) return ended(std::nullopt);  // the next due time does it
+  const auto attempt = std::make_shared<Attempt>();
+  attempt->ended = ended;
+  attempt->staged.outcome = *unfinished_;
+  finish_files(attempt);
+}
+
+// A step that fails here is repeated by the next tick, also if nothing is old then, or by the next
+// start: it computes the read models from the base, and rewrites the files.
 void RetentionLoop::finish_files(const std::shared_ptr<Attempt>& attempt) {
   parts_.blocking.run(
       {.name = "retention"}, [this, attempt, stopped = stopped_]() -> std::function<void()> {
-        static_cast<void>(parts_.renew_rows(*stopped));
-        if (!*stopped && parts_.log.purge_dropped(stopped.get())) {
-          static_cast<void>(run_commit_step<void>(parts_.on_commit_thread, *stopped,
-                                                  [this] { return parts_.log.note_purged(); }));
+        const Stored<void> renewed = parts_.renew_rows(*stopped);
+        Stored<void> purged;
+        if (!*stopped) purged = parts_.log.purge_dropped(stopped.get());
+        if (!*stopped && purged) {
+          purged = run_commit_step<void>(parts_.on_commit_thread, *stopped,
+                                         [this] { return parts_.log.note_purged(); });
         }
-        return [this, attempt, stopped] {
-          if (!*stopped) conclude(*attempt);
+        return [this, attempt, stopped, finished = renewed ? purged : renewed] {
+          if (*stopped) return;
+          unfinished_.reset();
+          if (!finished) {
+            unfinished_ = attempt->staged.outcome;  // as if it had succeeded
+            attempt->fail(dropped_but(finished.error()));
+          }
+          conclude(*attempt);
         };
       });
 }

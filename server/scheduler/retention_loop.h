@@ -14,7 +14,8 @@
 //
 // The tick begins before and ends after all of it, so each retention has a tick with its result. A
 // crash or a stop in between leaves it undone or done; the next start ends the tick, from the log,
-// and finishes the files. All calls come from the engine thread.
+// and finishes the files. Where finishing them fails, the retention has failed, and its next tick
+// does nothing but that. All calls come from the engine thread.
 #pragma once
 
 #include <array>
@@ -112,11 +113,14 @@ class RetentionLoop final : public LoopGroup {
   void drop(const std::shared_ptr<Attempt>& attempt);
   [[nodiscard]] bool is_outdated(const Attempt& attempt) const;
   void finish_files(const std::shared_ptr<Attempt>& attempt);
+  // Repeats what the latest drop has left undone.
+  void repeat_files(const ScheduledLoop::Ended& ended);
   void conclude(Attempt& attempt);
 
   const Parts parts_;
   const RetentionSettings settings_;
   std::optional<RetentionOutcome> latest_;
+  std::optional<RetentionOutcome> unfinished_;  // the latest drop, if its files aren't finished
   Position examined_ = 0;   // the previous retention found that all records up to here stay
   bool noting_ = false;     // a plan is being made or used
   std::set<Uuid> noted_;    // runs and cards that got records since it was begun

@@ -1,5 +1,5 @@
 // What keeps a retention from dropping anything is asked for when it begins, and again before the
-// drop, which no server can take back.
+// drop, which no server can take back. What fails after the drop is repeated.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -18,9 +18,13 @@ namespace {
 class RetentionObstacleTest : public testing::Test, protected RpcSite {
  protected:
   RetentionObstacleTest() {
+    end_a_run();
+    clock.advance_ms(5'000);
+  }
+
+  void end_a_run() {
     const std::string run_id = start_run(R"({"goal":"old"})");
     (void)ask("run.cancel", R"({"run_id":")" + run_id + R"("})");
-    clock.advance_ms(5'000);
   }
 
   // As the program stages it, without an archive.
@@ -50,6 +54,8 @@ class RetentionObstacleTest : public testing::Test, protected RpcSite {
   RewritingTurn turn_;
   int staged_ = 0;
   int asked_ = 0;
+  int rows_renewed_ = 0;
+  bool rows_fail_ = false;
   bool awaited_ = false;     // it is settled by waiting for the facts
   int obstructed_from_ = 0;  // the question from which on there is an obstacle; 0: none
   RetentionLoop retention_{
@@ -58,7 +64,11 @@ class RetentionObstacleTest : public testing::Test, protected RpcSite {
           [this](const DroppableLog& read, const std::filesystem::path&, const RetentionSettings&,
                  std::int64_t now_ns, const std::atomic<bool>&) { return stage(read, now_ns); },
           at_once, [](Position) { return true; },
-          [](const std::atomic<bool>&) -> Stored<void> { return {}; },
+          [this](const std::atomic<bool>&) -> Stored<void> {
+            ++rows_renewed_;
+            if (rows_fail_) return store_failure(StoreError::Kind::full, "no room for rows");
+            return {};
+          },
           [](const RetentionOutcome&) {},
           [this]() -> std::optional<RetentionObstacle> {
             if (++asked_ < obstructed_from_ || obstructed_from_ == 0) return std::nullopt;
@@ -100,6 +110,29 @@ TEST_F(RetentionObstacleTest, IsAskedForOnceTheFactsAreKnown) {  // K7
   trigger();
   EXPECT_EQ(staged_, 1);
   EXPECT_GT(log.horizon().position, 0U);
+}
+
+TEST_F(RetentionObstacleTest, WhatFailsAfterTheDropIsRepeatedByTheNextTick) {  // K7
+  rows_fail_ = true;
+  trigger();
+  const Position dropped = log.horizon().position;
+  ASSERT_GT(dropped, 0U);
+  ASSERT_TRUE(retention_.latest());
+  EXPECT_NE(retention_.latest()->error.find("the records are dropped, but"), std::string::npos);
+  EXPECT_NE(retention_.latest()->error.find("no room for rows"), std::string::npos);
+  trigger();
+  EXPECT_EQ(rows_renewed_, 2) << "although nothing is old";
+  EXPECT_EQ(staged_, 1);
+  EXPECT_TRUE(retention_.latest()->failed());
+  rows_fail_ = false;
+  trigger();
+  EXPECT_EQ(rows_renewed_, 3);
+  EXPECT_EQ(retention_.latest()->error, "");
+  EXPECT_EQ(retention_.latest()->horizon, dropped);
+  EXPECT_TRUE(turn_.take()) << "it was given back";
+  turn_.give_back();
+  trigger();
+  EXPECT_EQ(rows_renewed_, 3) << "nothing is left to finish";
 }
 
 }  // namespace
