@@ -267,7 +267,7 @@ std::optional<CellView> Server::cell_view() const {
     view.acknowledged = engine_.durable_position();
     view.append_waiting_because = cell_->log.waiting_because();
   }
-  view.undropped_because = followed_drops_->trouble();
+  view.undropped_because = followed_drops_->undropped_because();
   view.redactions_due = cell_->log.pending_redactions().due;
   view.unerased_because = followed_redactions_->trouble();
   return view;

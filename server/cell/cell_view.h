@@ -48,7 +48,7 @@ struct CellView {
   std::vector<Position> redactions_due;  // of the PayloadRedacted that aren't finished
   std::string
       unerased_because;  // why the first of them isn't, and is tried again; empty: it goes on
-  std::string undropped_because;  // why what the cell dropped can't be dropped here; empty: it can
+  std::string undropped_because;  // why what the cell dropped isn't dropped here; empty: it is
   std::string log_kept_because;   // why, or what keeps them from being removed: one sentence
 };
 

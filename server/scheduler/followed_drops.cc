@@ -1,6 +1,7 @@
 #include "server/scheduler/followed_drops.h"
 
 #include <exception>
+#include <type_traits>
 #include <utility>
 
 #include "domain/nanoseconds.h"
@@ -12,6 +13,9 @@ namespace {
 
 // Before a drop that failed for want of space is tried again.
 constexpr std::int64_t retry_pause_ms = 30'000;
+// Failures in a row from which on it is shown that a drop is tried again. One that finds the read
+// models behind is usual.
+constexpr int shown_failures_min = 3;
 
 constexpr const char* what_to_do =
     ". Nothing was dropped here, and this server goes on with all its records. If it has another "
@@ -19,6 +23,15 @@ constexpr const char* what_to_do =
     "`signalbox cell seed DIR` at another server of the cell, stop this one, put what is in DIR "
     "into its data directory, in place of its `log`, `anchor` and `projections`, and start it. The "
     "next start of this server tries it again";
+
+template <class Step>
+std::invoke_result_t<Step> tried(const Step& step) {
+  try {
+    return step();
+  } catch (const std::exception& failure) {
+    return store_failure(StoreError::Kind::io, failure.what());
+  }
+}
 
 }  // namespace
 
@@ -38,24 +51,24 @@ Position FollowedDrops::due_horizon() {
 }
 
 void FollowedDrops::look() {
-  if (under_way_ || *stopped_ || !trouble_.empty()) return;
+  if (under_way_ || *stopped_) return;
   const auto due = parts_.log.due_drops();
-  if (due.empty() || awaits_redaction() || parts_.clock.monotonic_ns() < retry_at_ns_ ||
+  const bool can_drop = trouble_.empty() && !due.empty() && !awaits_redaction();
+  if ((!can_drop && !is_unfinished_) || parts_.clock.monotonic_ns() < retry_at_ns_ ||
       !parts_.turn.take()) {
     return;
   }
   under_way_ = true;
   parts_.blocking.run({.name = "retention"},
-                      [this, first = due.front(), stopped = stopped_]() -> std::function<void()> {
+                      [this, first = can_drop ? due.front() : 0, had_files = is_unfinished_,
+                       stopped = stopped_]() -> std::function<void()> {
                         Stored<Position> made = 0;
-                        try {
-                          made = drop();
-                        } catch (const std::exception& failure) {
-                          made = store_failure(StoreError::Kind::io, failure.what());
-                        }
-                        if (made) finish_files();
-                        return [this, first, made = std::move(made), stopped] {
-                          if (!*stopped) conclude(first, made);
+                        if (first != 0) made = tried([this] { return drop(); });
+                        Stored<void> finished;
+                        if (made || had_files) finished = tried([this] { return finish_files(); });
+                        return [this, first, made = std::move(made), finished = std::move(finished),
+                                stopped] {
+                          if (!*stopped) conclude(first, made, finished);
                         };
                       });
 }
@@ -95,17 +108,30 @@ Stored<Position> FollowedDrops::drop() const {
   return planned.dropped_at;
 }
 
-void FollowedDrops::finish_files() const {
-  static_cast<void>(parts_.renew_rows(*stopped_));
-  if (!*stopped_ && parts_.log.purge_dropped(stopped_.get())) {
-    static_cast<void>(parts_.log.note_purged());
-  }
+Stored<void> FollowedDrops::finish_files() const {
+  const Stored<void> renewed = parts_.renew_rows(*stopped_);
+  if (*stopped_) return renewed;
+  Stored<void> purged = parts_.log.purge_dropped(stopped_.get());
+  if (purged) purged = parts_.log.note_purged();
+  return renewed ? purged : renewed;
 }
 
-void FollowedDrops::conclude(Position first, const Stored<Position>& made) {
+void FollowedDrops::conclude(Position first, const Stored<Position>& made,
+                             const Stored<void>& finished) {
   under_way_ = false;
   parts_.turn.give_back();
-  if (made) return parts_.dropped(*made);
+  is_unfinished_ = !finished.has_value();
+  if (made && *made != 0) parts_.dropped(*made);
+  if (!finished) {
+    return delay(
+        "what the cell dropped is dropped here, but read models or files of the log may "
+        "still have it: " +
+        finished.error().message);
+  }
+  if (made) {
+    failures_ = 0;
+    return delay_.clear();
+  }
   const StoreError& error = made.error();
   const std::string drop = "what the cell dropped at " + std::to_string(first);
   switch (error.kind) {
@@ -115,14 +141,21 @@ void FollowedDrops::conclude(Position first, const Stored<Position>& made) {
     case StoreError::Kind::unsupported:
     case StoreError::Kind::not_found:
     case StoreError::Kind::dropped:
+      delay_.clear();
       trouble_ = drop + " can't be dropped here: " + error.message + what_to_do;
       return parts_.note(trouble_);
     default:
       break;
   }
+  delay(drop + " isn't dropped here yet: " + error.message);
+}
+
+void FollowedDrops::delay(const std::string& what) {
   retry_at_ns_ = parts_.clock.monotonic_ns() + retry_pause_ms * ns_per_ms;
-  parts_.note(drop + " isn't dropped here yet: " + error.message + "; it is tried again in " +
-              std::to_string(retry_pause_ms / 1000) + " s");
+  const std::string text =
+      what + "; it is tried again in " + std::to_string(retry_pause_ms / 1000) + " s";
+  if (++failures_ >= shown_failures_min) delay_ = text;
+  parts_.note(text);
 }
 
 }  // namespace signalbox

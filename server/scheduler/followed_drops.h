@@ -60,6 +60,11 @@ class FollowedDrops {
   // Returns why the first drop that is due can't be made before something is put right, and what to
   // do; empty: it can.
   [[nodiscard]] const std::string& trouble() const { return trouble_; }
+  // Returns trouble(), or else why a drop has failed several times, which is tried again; empty:
+  // all goes on.
+  [[nodiscard]] const std::string& undropped_because() const {
+    return trouble_.empty() ? delay_ : trouble_;
+  }
   // Called when the service stops: cancels what is under way.
   void stop() { *stopped_ = true; }
 
@@ -70,15 +75,20 @@ class FollowedDrops {
   // Makes the first drop of those that are due, see plan_due_drop(). Returns the position of its
   // HistoryDropped. On the lane.
   [[nodiscard]] Stored<Position> drop() const;
-  // What can be repeated by the next start. On the lane.
-  void finish_files() const;
-  // `first`: of what was due.
-  void conclude(Position first, const Stored<Position>& made);
+  // What can be repeated, and is by the next start. On the lane.
+  Stored<void> finish_files() const;
+  // `first`: of what was due; `made`: 0 for none.
+  void conclude(Position first, const Stored<Position>& made, const Stored<void>& finished);
+  // Has what failed tried again later.
+  void delay(const std::string& what);
 
   const Parts parts_;
   bool under_way_ = false;
+  bool is_unfinished_ = false;    // the files of a drop that was made aren't finished
+  int failures_ = 0;              // since the latest success
   std::int64_t retry_at_ns_ = 0;  // monotonic
   std::string trouble_;
+  std::string delay_;
   // Of due_horizon(), which is asked often: the event that it was read from.
   Position due_read_ = 0;
   Position due_horizon_ = 0;

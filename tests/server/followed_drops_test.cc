@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,7 +33,8 @@ class SetClock final : public Clock {
 // A server of the cell.
 struct DropReplica {
   std::shared_ptr<MemoryChain> chain;
-  MemoryEventLog replica;
+  std::optional<AppendFault> fault;  // of every write
+  MemoryEventLog replica{{[this](std::uint64_t) { return fault; }, nullptr}};
   ReplicatedEventLog log{replica, std::make_unique<MemorySharedLog>(chain),
                          [](const std::string&) {}};
 
@@ -61,6 +63,8 @@ class FollowedDropsTest : public testing::Test {
                              [this](Position) { return has_rows_; },
                              [this](const std::atomic<bool>&) -> Stored<void> {
                                ++rows_renewed_;
+                               if (rows_fail_)
+                                 return store_failure(StoreError::Kind::io, "no rows");
                                return {};
                              },
                              [this](Position dropped_at) { dropped_.push_back(dropped_at); },
@@ -114,6 +118,7 @@ class FollowedDropsTest : public testing::Test {
   DropReplica writer_{chain_};
   DropReplica own_{chain_};
   bool has_rows_ = true;
+  bool rows_fail_ = false;
   int rows_renewed_ = 0;
   std::vector<Position> dropped_;
   std::vector<std::string> notes_;
@@ -174,6 +179,50 @@ TEST_F(FollowedDropsTest, AreTriedAgainAfterAWhile) {  // K7
   drops_->look();
   EXPECT_EQ(dropped_.size(), 1U);
   EXPECT_EQ(own_.log.horizon().position, 3U);
+}
+
+// Somebody has to make room, so it isn't only said once in the service's log.
+TEST_F(FollowedDropsTest, ThatFindNoSpaceAreShownAndTriedAgain) {  // K7
+  drop();
+  own_.follow();
+  own_.fault = AppendFault{AppendStatus::full};
+  drops_->look();
+  ASSERT_EQ(notes_.size(), 1U);
+  EXPECT_EQ(drops_->undropped_because(), "") << "it may be over soon";
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    clock_.now_ns += 31 * second_ns;
+    drops_->look();
+  }
+  EXPECT_EQ(drops_->undropped_because(), notes_.back());
+  EXPECT_NE(notes_.back().find("no space left"), std::string::npos) << notes_.back();
+  EXPECT_EQ(drops_->trouble(), "");
+  own_.fault.reset();
+  clock_.now_ns += 31 * second_ns;
+  drops_->look();
+  EXPECT_EQ(drops_->undropped_because(), "");
+  EXPECT_EQ(own_.log.horizon().position, 3U);
+}
+
+TEST_F(FollowedDropsTest, WhatFailsAfterThemIsTriedAgain) {  // K7
+  drop();
+  own_.follow();
+  rows_fail_ = true;
+  drops_->look();
+  EXPECT_EQ(dropped_, (std::vector<Position>{7}));
+  ASSERT_EQ(notes_.size(), 1U);
+  EXPECT_NE(notes_[0].find("no rows"), std::string::npos) << notes_[0];
+  drops_->look();
+  EXPECT_EQ(rows_renewed_, 1) << "not at once";
+  rows_fail_ = false;
+  clock_.now_ns += 31 * second_ns;
+  drops_->look();
+  EXPECT_EQ(rows_renewed_, 2);
+  EXPECT_TRUE(turn_.take()) << "it was given back";
+  turn_.give_back();
+  clock_.now_ns += 31 * second_ns;
+  drops_->look();
+  EXPECT_EQ(rows_renewed_, 2);
+  EXPECT_EQ(dropped_.size(), 1U);
 }
 
 // The database has a kept record without the text that it had when the drop was recorded. What
