@@ -59,7 +59,7 @@ Stored<void> ExpiredRunFiles::begin(const FileRound& round) {
   }
   at_remotes_.clear();
   are_remotes_known_ = true;
-  run_repositories_.load();
+  TRY(run_repositories_.load());
   are_repositories_listed_ = false;
   list_directories();
   next_on_disk_ = on_disk_.cbegin();

@@ -15,13 +15,22 @@ constexpr const char* repositories_file_name = "repositories";  // no run has th
 
 }  // namespace
 
-void RunRepositories::load() {
-  if (std::exchange(is_loaded_, true)) return;
-  const auto stored = read_stored_json<StoredRepositories>(file());
-  if (!stored) return;
+Stored<void> RunRepositories::load() {
+  if (is_loaded_) return {};
+  auto stored = read_stored_json<StoredRepositories>(file());
+  if (!stored && stored.error().kind != StoreError::Kind::not_found) {
+    stored.error().message =
+        "the repositories of ended runs can't be read: " + stored.error().message +
+        "; put the file right, or remove it: then branches in repositories "
+        "that nothing else names stay";
+    return tl::unexpected(std::move(stored.error()));
+  }
+  is_loaded_ = true;
+  if (!stored) return {};
   for (const std::string& path : stored->paths) {
     if (paths_.insert(path).second) bytes_ += path.size();
   }
+  return {};
 }
 
 void RunRepositories::add(const std::string& path) {

@@ -24,9 +24,10 @@ class RunRepositories {
  public:
   explicit RunRepositories(std::filesystem::path data) : directory_(std::move(data) / "removed") {}
 
-  // Reads what an earlier process stored, at the first call. A file that is damaged counts as
-  // empty: the repositories of other runs are found again.
-  void load();
+  // Reads what an earlier process stored, until that succeeded once. A file that isn't there counts
+  // as empty. After an error nothing may be saved: the file says of runs that the log has dropped
+  // where they worked, and nothing else does. Errors as read_stored_json().
+  [[nodiscard]] Stored<void> load();
   // Adds a repository; an empty path is none.
   void add(const std::string& path);
   // Removes a repository in which no ref of a run is left: another run adds it again.
