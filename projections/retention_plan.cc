@@ -10,6 +10,8 @@
 
 #include "domain/check.h"
 #include "domain/evolve.h"
+#include "domain/limits.h"
+#include "domain/nanoseconds.h"
 #include "domain/service_loops.h"
 #include "domain/try.h"
 #include "projections/history_base.h"
@@ -25,16 +27,22 @@ namespace {
 constexpr std::size_t index_records_at_once = 32 * 1024;
 
 // Returns the end of the last command such that its records, and all before them, were written by
-// until_ns.
-Stored<Position> horizon_of(const EventLog& log, std::int64_t until_ns) {
+// until_ns. A record without a plausible time goes with the next one that has one: else it would
+// keep all after it for as long as the clock was ahead.
+Stored<Position> horizon_of(const EventLog& log, std::int64_t until_ns, std::int64_t now_ns) {
+  Position old = 0;
   Position younger = log.tail() + 1;
   TRY(log.scan(log.horizon().position + 1, log.tail(), [&](Record&& record) {
-    if (record.recorded_at_ns > until_ns) younger = record.position;
-    return record.recorded_at_ns <= until_ns;
+    if (!has_plausible_time(record, now_ns)) return true;
+    const bool is_old = record.recorded_at_ns <= until_ns;
+    (is_old ? old : younger) = record.position;
+    return is_old;
   }));
-  if (younger > log.tail()) return log.tail();
-  return log.read_commit(younger).map(
-      [](const Commit& commit) { return commit.front().position - 1; });
+  if (old == 0) return log.horizon().position;
+  return log.read_commit(old).map([younger](const Commit& commit) {
+    const Position last = commit.back().position;
+    return last < younger ? last : commit.front().position - 1;
+  });
 }
 
 // Evolves the world to the horizon, and builds the read models at the horizon in `table`.
@@ -322,9 +330,13 @@ bool is_housekeeping(const Record& record) {
   return record.stream.kind == StreamKind::tick && is_service_loop(record.stream.name);
 }
 
+bool has_plausible_time(const Record& record, std::int64_t now_ns) {
+  return record.recorded_at_ns - limits::clock_difference_ms_max * ns_per_ms <= now_ns;
+}
+
 Stored<RetentionPlan> plan_retention(const EventLog& log, std::int64_t until_ns, Table& scratch,
-                                     std::int64_t failed_until_ns) {
-  const Position horizon = TRY(horizon_of(log, until_ns));
+                                     std::int64_t failed_until_ns, std::int64_t now_ns) {
+  const Position horizon = TRY(horizon_of(log, until_ns, now_ns));
   return plan_to_horizon(log, horizon, scratch, failed_until_ns);
 }
 

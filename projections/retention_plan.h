@@ -24,6 +24,10 @@ inline constexpr std::uint64_t housekeeping_records_min = 10'000;
 // stops, dropped history, and the ticks of its own loops.
 bool is_housekeeping(const Record& record);
 
+// Returns whether the record can tell its age at `now_ns` (UTC): one of a clock that was ahead
+// can't.
+bool has_plausible_time(const Record& record, std::int64_t now_ns);
+
 struct RetentionPlan {
   Position from = 1;  // the first record that isn't in an archive yet
   // The last record older than the policy; if before `from`, there is nothing to drop.
@@ -55,12 +59,14 @@ struct RetentionPlan {
 // Plans to drop the records that were written at `until_ns` (UTC) or before. What is open is kept;
 // so are the grants of held locks, running ticks and other nouns that are still in the world, which
 // are the first results of their commands; the pause of the service that is in force; and runs that
-// failed after `failed_until_ns` (UTC) and can be retried. `scratch` must be an empty table; it is
+// failed after `failed_until_ns` (UTC) and can be retried. At `now_ns` (UTC) a record that has no
+// plausible time goes with the next one that has one. `scratch` must be an empty table; it is
 // filled with read models. Errors as EventLog::scan() and initial_world(). Blocks while it reads
 // the log.
 Stored<RetentionPlan> plan_retention(
     const EventLog& log, std::int64_t until_ns, Table& scratch,
-    std::int64_t failed_until_ns = std::numeric_limits<std::int64_t>::max());
+    std::int64_t failed_until_ns = std::numeric_limits<std::int64_t>::max(),
+    std::int64_t now_ns = std::numeric_limits<std::int64_t>::max());
 
 // What is dropped next of what is due, see ReplicaLog::due_drops().
 struct DueDropPlan {

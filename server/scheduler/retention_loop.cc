@@ -38,10 +38,12 @@ OpenNouns open_nouns(const World& world) {
 // first that is too young. The retention itself reads everything, and may find that this record has
 // to stay, too; then it drops nothing.
 Stored<bool> has_old_records(const EventLog& log, Position from, std::int64_t until_ns,
-                             const OpenNouns& open, const std::atomic<bool>& stopped) {
+                             std::int64_t now_ns, const OpenNouns& open,
+                             const std::atomic<bool>& stopped) {
   std::uint64_t housekeeping = 0;
   bool found = false;
   TRY(log.scan(from + 1, log.tail(), [&](Record&& record) {
+    if (!has_plausible_time(record, now_ns)) return !stopped;
     if (stopped || record.recorded_at_ns > until_ns) return false;
     if (is_housekeeping(record)) {
       found = ++housekeeping >= limits::housekeeping_records_min;
@@ -58,12 +60,12 @@ std::string why_not_durable(Durability durability) {
   return "the log could not be written; what was dropped will be known after a restart";
 }
 
-}  // namespace
-
 std::string dropped_but(const StoreError& error) {
   return "the records are dropped, but read models or files of the log may still have them: " +
          error.message;
 }
+
+}  // namespace
 
 void conclude_retention(Engine& engine, Position dropped_at) {
   const Tick* tick = engine.world().find_tick(std::string(retention_loop_name));
@@ -116,15 +118,16 @@ void RetentionLoop::refuse(RetentionObstacle obstacle, const ScheduledLoop::Ende
 }
 
 void RetentionLoop::tick(const ScheduledLoop::Ended& ended) {
+  if (unfinished_) return repeat_files(ended);
   // An age that reaches back before 1970 is older than any record.
   const std::int64_t now_ns = parts_.clock.wall_ns();
-  if (unfinished_) return repeat_files(ended);
   const bool ever = settings_.older_than_ms >= now_ns / ns_per_ms;
   const std::int64_t until_ns = ever ? 0 : now_ns - settings_.older_than_ms * ns_per_ms;
   const Position from = std::max(parts_.log.horizon().position, examined_);
-  parts_.blocking.run([this, ended, from, until_ns, open = open_nouns(parts_.engine.world()),
+  parts_.blocking.run([this, ended, from, until_ns, now_ns,
+                       open = open_nouns(parts_.engine.world()),
                        stopped = stopped_]() -> std::function<void()> {
-    auto found = has_old_records(parts_.log, from, until_ns, open, *stopped);
+    auto found = has_old_records(parts_.log, from, until_ns, now_ns, open, *stopped);
     auto key = verifier_in(settings_.key);
     if (found && *found) parts_.await_facts(*stopped);
     return [this, ended, stopped, found = std::move(found), key = std::move(key)] {

@@ -4,10 +4,50 @@
 
 #include <gtest/gtest.h>
 
+#include <vector>
+
+#include "projections/memory_table.h"
 #include "projections/retention_on_disk.h"
+#include "store/memory_event_log.h"
 
 namespace signalbox {
 namespace {
+
+// Returns the horizon of a plan at `now`, in seconds as all times, for records of these times.
+Position planned_horizon(const std::vector<std::int64_t>& times, std::int64_t until,
+                         std::int64_t now) {
+  MemoryEventLog log;
+  for (const std::int64_t time : times) {
+    Record record;
+    record.position = log.tail() + 1;
+    record.stream = Stream::server();
+    record.recorded_at_ns = time * 1'000'000'000;
+    record.actor = "signalbox";
+    record.event = Event(ServerEvent(ClockJumped{}));
+    const Commit commit{record};
+    EXPECT_EQ(log.append(log.tail(), {&commit, 1}).status, AppendStatus::ok);
+  }
+  MemoryTable scratch;
+  return plan_retention(log, until * 1'000'000'000, scratch, 0, now * 1'000'000'000)->horizon;
+}
+
+// The clock of one start was ahead: its records can't tell their age, so they go with the next ones
+// that can.
+TEST(RetentionPlan, ARecordOfAClockThatWasAheadGoesWithTheNextOne) {  // P8
+  constexpr std::int64_t year = 365 * 86'400;
+  EXPECT_EQ(planned_horizon({1, 2, year, 3, 4}, 3, 4), 4U);
+  EXPECT_EQ(planned_horizon({1, 2, year, 4}, 3, 4), 2U);
+  EXPECT_EQ(planned_horizon({1, 2, year}, 3, 4), 2U);
+  EXPECT_EQ(planned_horizon({year}, 3, 4), 0U);
+  EXPECT_EQ(planned_horizon({1, 2, 3}, 3, 4), 3U);
+  EXPECT_EQ(planned_horizon({}, 3, 4), 0U);
+  // A small difference is usual, and such a record tells its age.
+  EXPECT_EQ(planned_horizon({1, 8, 3}, 3, 4), 1U);
+}
+
+TEST(RetentionPlan, ARecordOfAClockThatWasBehindMakesNoneBeforeItOld) {  // P8
+  EXPECT_EQ(planned_horizon({1, 50, 2, 51}, 3, 60), 1U);
+}
 
 TEST(RetentionPlan, HousekeepingAloneIsArchivedOnceThereIsEnough) {  // P8
   RetentionPlan plan;

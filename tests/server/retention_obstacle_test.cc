@@ -2,6 +2,7 @@
 // drop, which no server can take back. What fails after the drop is repeated.
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <string>
 #include <utility>
 
@@ -32,7 +33,8 @@ class RetentionObstacleTest : public testing::Test, protected RpcSite {
     ++staged_;
     StagedRetention staged;
     MemoryTable scratch;
-    auto plan = plan_retention(read, now_ns - 1'000'000'000, scratch);
+    auto plan = plan_retention(read, now_ns - 1'000'000'000, scratch,
+                               std::numeric_limits<std::int64_t>::max(), now_ns);
     EXPECT_TRUE(plan && !plan->drops_nothing());
     HistoryDropped event;
     event.horizon = staged.outcome.horizon = plan->horizon;
@@ -133,6 +135,22 @@ TEST_F(RetentionObstacleTest, WhatFailsAfterTheDropIsRepeatedByTheNextTick) {  /
   turn_.give_back();
   trigger();
   EXPECT_EQ(rows_renewed_, 3) << "nothing is left to finish";
+}
+
+// The clock was a year ahead for a while: the age of what was written then isn't known.
+TEST_F(RetentionObstacleTest, RecordsOfAClockThatWasAheadAreNone) {  // K7
+  constexpr std::int64_t year_ns = 365LL * 86'400 * 1'000'000'000;
+  trigger();
+  const Position dropped = log.horizon().position;
+  ASSERT_GT(dropped, 0U);
+  clock.set_by_ns = year_ns;
+  end_a_run();
+  clock.set_by_ns = 0;
+  end_a_run();
+  const Position ended = log.tail();
+  clock.advance_ms(5'000);
+  trigger();
+  EXPECT_GE(log.horizon().position, ended);
 }
 
 }  // namespace

@@ -227,7 +227,7 @@ Called<Archived> archive_old(const EventLog& log, const RetentionRequest& reques
       scratch_of(request.data, request.dry_run ? PlanScratch::dry_run : PlanScratch::retention),
       [&](Table& scratch) {
         return plan_retention(log, age_begin_ns(request, request.older_than_ms), scratch,
-                              age_begin_ns(request, request.failed_runs_ms));
+                              age_begin_ns(request, request.failed_runs_ms), request.now_ns);
       })));
   const bool is_idle = request.only_worthwhile && !report.plan.is_worthwhile();
   if (report.plan.drops_nothing() || is_idle) return archived;
