@@ -134,7 +134,7 @@ Stored<OpenedBlob> S3Artifacts::copy(
     const std::string& location, std::uint64_t bytes,
     const std::function<Stored<void>(const S3Client::Sink& sink)>& read) const {
   // The place counts from here on, whatever becomes of the copy.
-  const std::shared_ptr<void> place(nullptr, [copies = copies_](void*) { --*copies; });
+  const std::shared_ptr<void> place(copies_.get(), [copies = copies_](void*) { --*copies; });
   if (++*copies_ > limits::artifact_copies_max) {
     return store_failure(StoreError::Kind::away,
                          "too many artifacts are being downloaded; try again soon", location);
