@@ -226,8 +226,9 @@ void finish(Api& api, Call& call, RunnerParts& parts) {
     return take_usage_alone(api, call.responder, asked->runner, asked->job_id, asked->result.usage);
   }
   const auto refuse = [responder = call.responder](const Rejection& why) { responder.reject(why); };
+  const std::string lane = "results of " + asked->runner;
   run_artifact_work(
-      api, call.origin.actor, "results of " + asked->runner, refuse,
+      api, call.origin.actor, lane, refuse,
       [&api, &parts, refuse, responder = call.responder,
        asked = std::move(*asked)]() mutable -> std::function<void()> {
         if (const auto stored = check_stored(api, asked.result.result.artifacts); !stored) {
