@@ -1,5 +1,6 @@
 #include "server/executors/builtin/merge_base.h"
 
+#include "domain/refusals.h"
 #include "server/executors/builtin/remote_fetch.h"
 #include "server/executors/builtin/run_worktree.h"
 #include "server/executors/builtin/settled_base.h"
@@ -48,7 +49,8 @@ tl::expected<std::string, Failure> settle_base_branch(const BuiltinRequest& requ
     return builtin_failure(ErrorClass::config, "BASE_NOT_BRANCH",
                            (request.base.empty() ? "the HEAD of " + request.repository.string()
                                                  : "the base " + request.base) +
-                               " is not a branch, and only branches can be merged into");
+                               " is not a branch, and only branches can be merged into: give the "
+                               "project a base that is one, with `signalbox project put`");
   }
   if (auto written = write_settled(request, branch_file, branch); !written) {
     return storage_failed(written.error().message);
@@ -65,9 +67,13 @@ tl::expected<std::string, Failure> newest_base(const BuiltinRequest& request,
     remove_stale_lock(pinned.facts().common_directory, fetched);
     const GitOutcome fetch = fetch_from_remote(request, pinned, {"+" + ref + ":" + fetched});
     if (!fetch.ok && fetch.message.find("couldn't find remote ref") != std::string::npos) {
-      return builtin_failure(
-          ErrorClass::config, "BASE_NOT_FOUND",
-          without_credentials(request.remote) + " has no branch " + branch + " to merge into");
+      const std::string remote = without_credentials(request.remote);
+      return builtin_failure(ErrorClass::config, "BASE_NOT_FOUND",
+                             remote + " has no branch " + branch + " to merge into: run `git -C " +
+                                 shell_word(request.repository.string()) + " push " +
+                                 shell_word(remote) + " " + shell_word(branch) +
+                                 "`, or give the project another base, with `signalbox project "
+                                 "put`");
     }
     if (!fetch.ok) {
       return builtin_failure(ErrorClass::transient, "FETCH_FAILED",
@@ -81,7 +87,8 @@ tl::expected<std::string, Failure> newest_base(const BuiltinRequest& request,
   const GitOutcome commit = pinned.in_repository(commit_query(ref));
   if (commit.ok) return commit.line();
   return builtin_failure(ErrorClass::config, "BASE_NOT_FOUND",
-                         "there is no branch " + branch + " in " + request.repository.string());
+                         "there is no branch " + branch + " in " + request.repository.string() +
+                             ": give the project another base, with `signalbox project put`");
 }
 
 tl::expected<bool, Failure> is_contained(const PinnedRepository& pinned,
