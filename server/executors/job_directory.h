@@ -50,7 +50,7 @@ struct ShimResult {
   bool canceled = false;   // the command was ended, or never started, because of the file `cancel`
   std::string started_at;  // RFC 3339, UTC
   std::string ended_at;
-  std::int64_t duration_ms = 0;    // on the boot clock
+  std::int64_t duration_ms = 0;    // without the machine's sleep
   std::uint64_t stdout_bytes = 0;  // length of the job's stream, of which the log keeps a part
   std::uint64_t stderr_bytes = 0;
   std::uint64_t descendants_killed = 0;    // processes other than the command that were signaled

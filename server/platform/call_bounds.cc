@@ -1,8 +1,7 @@
 #include "server/platform/call_bounds.h"
 
 #include <algorithm>
-
-#include "server/platform/clock.h"
+#include <chrono>
 
 namespace signalbox {
 namespace {
@@ -32,6 +31,9 @@ bool CallBounds::is_canceled() {
   return false;
 }
 
-std::int64_t CallBounds::now_ms() { return SystemClock().monotonic_ns() / 1'000'000; }
+std::int64_t CallBounds::now_ms() {
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
+}
 
 }  // namespace signalbox

@@ -28,7 +28,8 @@ class CallBounds {
   static std::int64_t deadline_ms();
   static bool is_canceled();
 
-  // Returns milliseconds on the boot clock.
+  // Returns milliseconds on CLOCK_MONOTONIC, which stands still while the machine sleeps: work that
+  // sleeps along with it loses no time. Means nothing to another process, or in a file.
   static std::int64_t now_ms();
 
  private:

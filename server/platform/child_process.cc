@@ -16,16 +16,18 @@
 
 #include "domain/check.h"
 #include "domain/try.h"
-#include "server/platform/clock.h"
+#include "server/platform/call_bounds.h"
 #include "server/platform/service_manager.h"
 
 namespace signalbox {
 namespace {
 
-// poll() runs on a clock that stops while the machine sleeps, and not every kernel has pidfds. So
-// no poll() lasts longer than this.
+// Not every kernel has pidfds, and what a poll() lasts in addition is what tells of a stop of this
+// process. So no poll() is to last longer than this.
 constexpr std::int64_t poll_interval_ms_max = 1000;
 constexpr std::int64_t poll_interval_without_notices_ms = 20;
+// A wait that is later by more: this process was stopped. As the tolerance of ClockWatch.
+constexpr std::int64_t stopped_ms_min = 1000;
 // How often new descendants are searched for; a search reads /proc.
 constexpr std::int64_t terminating_scan_interval_ms = 100;
 constexpr std::int64_t killing_scan_interval_ms = 20;
@@ -203,7 +205,7 @@ tl::expected<ChildProcess, int> ChildProcess::start(Settings settings) {
   return child;
 }
 
-std::int64_t ChildProcess::now_ms() { return SystemClock().monotonic_ns() / 1'000'000; }
+std::int64_t ChildProcess::now_ms() { return CallBounds::now_ms(); }
 
 bool ChildProcess::has_ended() {
   const bool all = reach_ == Reach::descendants;
@@ -225,22 +227,26 @@ bool ChildProcess::has_ended() {
 bool ChildProcess::await_end(std::int64_t deadline_ms) {
   while (!has_ended()) {
     if (now_ms() >= deadline_ms) return false;
-    wait(deadline_ms);
+    const std::int64_t stopped_ms = wait(deadline_ms);
+    if (deadline_ms != never_ms) deadline_ms += stopped_ms;
   }
   read_rest();
   return true;
 }
 
-void ChildProcess::wait(std::int64_t deadline_ms, int also) {
+std::int64_t ChildProcess::wait(std::int64_t deadline_ms, int also) {
+  const std::int64_t begun_ms = now_ms();
   const std::int64_t interval_ms = std::clamp<std::int64_t>(
-      deadline_ms - now_ms(), 0,
+      deadline_ms - begun_ms, 0,
       end_notices_ ? poll_interval_ms_max : poll_interval_without_notices_ms);
   std::array<pollfd, 4> polled{{{end_notices_.get(), POLLIN, 0},
                                 {also, POLLIN, 0},
                                 {streams_[0].pipe.get(), POLLIN, 0},
                                 {streams_[1].pipe.get(), POLLIN, 0}}};
   ::poll(polled.data(), polled.size(), static_cast<int>(interval_ms));
+  const std::int64_t late_ms = now_ms() - begun_ms - interval_ms;
   for (Stream& stream : streams_) stream.read(reads_per_round_max);
+  return late_ms > stopped_ms_min ? late_ms : 0;
 }
 
 void ChildProcess::read_rest() {
@@ -268,7 +274,7 @@ ChildProcess::Ending ChildProcess::end_descendants(std::int64_t grace_ms) {
   std::set<ProcessIdentity> signaled;
   for (const int signal : {SIGTERM, SIGKILL}) {
     const bool killing = signal == SIGKILL;
-    const std::int64_t deadline_ms = now_ms() + (killing ? kill_patience_ms : grace_ms);
+    std::int64_t deadline_ms = now_ms() + (killing ? kill_patience_ms : grace_ms);
     for (std::int64_t next_scan_ms = 0;;) {
       has_ended();
       if (none_left_) return ending;
@@ -282,7 +288,7 @@ ChildProcess::Ending ChildProcess::end_descendants(std::int64_t grace_ms) {
             now_ms() + (killing ? killing_scan_interval_ms : terminating_scan_interval_ms);
       }
       if (now_ms() >= deadline_ms) break;
-      wait(std::min(deadline_ms, next_scan_ms));
+      deadline_ms += wait(std::min(deadline_ms, next_scan_ms));
     }
   }
   for (const ProcessIdentity& survivor : descendants_of(::getpid())) {

@@ -77,7 +77,8 @@ class ChildProcess {
   // Starts the program. Error: the errno of the failed step (pipe, fork, chdir or exec).
   static tl::expected<ChildProcess, int> start(Settings settings);
 
-  // Returns milliseconds on the boot clock, on which every deadline here is given.
+  // Returns milliseconds on the clock of CallBounds::now_ms(), on which every deadline here is
+  // given.
   static std::int64_t now_ms();
 
   // Reaps ended children and returns whether the program itself has ended. Its descendants may
@@ -85,12 +86,15 @@ class ChildProcess {
   bool has_ended();
 
   // Blocks until the program has ended and its output is read (returns true), or until the deadline
-  // (false). Descendants that still hold the pipes aren't waited for.
+  // (false), which is later by the time for which this process was stopped. Descendants that still
+  // hold the pipes aren't waited for.
   bool await_end(std::int64_t deadline_ms = never_ms);
 
   // Blocks until there is output (passed to the sinks), a process has ended, `also` is readable, or
-  // the deadline has passed. May return early, because poll() stops while the machine sleeps.
-  void wait(std::int64_t deadline_ms, int also = -1);
+  // the deadline has passed; may return early. Returns for how long (ms) this process was stopped
+  // meanwhile, 0 if it wasn't: what waits for the program gives it that time in addition, since the
+  // program was stopped, too, if all of the service was.
+  std::int64_t wait(std::int64_t deadline_ms, int also = -1);
 
   // Ends all processes within reach with TERM and, after `grace_ms`, KILL, even if the program
   // itself has already ended. Their output goes to the sinks. A group's grace is over as soon as

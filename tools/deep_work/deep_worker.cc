@@ -14,7 +14,7 @@
 #include "server/executors/declared_result.h"
 #include "server/executors/deep_work_command.h"
 #include "server/platform/atomic_file.h"
-#include "server/platform/clock.h"
+#include "server/platform/call_bounds.h"
 #include "server/platform/environment_variable.h"
 #include "server/text/utf8_text.h"
 #include "tools/cli/json_fields.h"
@@ -74,7 +74,7 @@ class DeepWorker {
   }
 
  private:
-  [[nodiscard]] std::int64_t now_ms() const { return clock_.monotonic_ns() / 1'000'000; }
+  [[nodiscard]] static std::int64_t now_ms() { return CallBounds::now_ms(); }
   [[nodiscard]] json::object run_params() const {
     return {{"run_id", environment_variable("SIGNALBOX_RUN_ID")}};
   }
@@ -366,7 +366,6 @@ class DeepWorker {
   }
 
   DeepWorkSettings settings_;
-  SystemClock clock_;
   PatientClient server_;
   DeepWorkPlace place_;
   std::filesystem::path artifacts_;

@@ -47,7 +47,10 @@ class Call {
       return end_;
     }
     while (!agent->has_ended() && !end_.interrupted && !result_is_overdue()) {
-      agent->wait(exit_by_ms_.value_or(ChildProcess::never_ms), signals_.get());
+      const std::int64_t stopped_ms =
+          agent->wait(exit_by_ms_.value_or(ChildProcess::never_ms), signals_.get());
+      last_line_ms_ += stopped_ms;
+      if (exit_by_ms_) *exit_by_ms_ += stopped_ms;
       read_signals();
     }
     // Also after an orderly exit, because the next attempt must be alone in its workspace. After

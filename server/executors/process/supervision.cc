@@ -87,7 +87,7 @@ void await_command(ChildProcess& command, const JobSpec& spec, const JobDirector
       deadline_ms = now_ms + (paused ? pause_poll_interval_ms : spec.timeout_ms);
       was_paused = paused;
     }
-    command.wait(deadline_ms, cancel.descriptor());
+    deadline_ms += command.wait(deadline_ms, cancel.descriptor());
   }
 }
 
