@@ -4,6 +4,7 @@
 
 #include <boost/json/serialize.hpp>
 
+#include "server/text/time_text.h"
 #include "tests/server/rpc_site.h"
 #include "tests/server/run_root_fixture.h"
 
@@ -32,6 +33,18 @@ TEST_F(RunRootWriterTest, ALockIsMirroredAsLongAsItIsHeld) {  // L4
 
   site.apply({ReleaseLock{"deploy", token, {}}});
   EXPECT_FALSE(there(".lock"));
+}
+
+// Else another program would take it over while it is held.
+TEST_F(RunRootWriterTest, ALockThatBeginsAnewDoesSoInItsFile) {  // L4
+  site.apply({acquire_lock("deploy", "me", root)});
+  for (const Command& anew :
+       {Command{NoteClockJump{3'600'000, 10, "wall clock set"}}, Command{StartServer{"v"}}}) {
+    site.now_ns += 3'600'000'000'000;
+    EXPECT_EQ(site.apply({anew}), "");
+    EXPECT_EQ(json_of(".lock").at("expires_at").as_string(),
+              format_time(site.now_ns + 60'000'000'000));
+  }
 }
 
 TEST_F(RunRootWriterTest, TheProgressLosesTextsThatWereRedacted) {  // G17

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "domain/check.h"
+#include "domain/nanoseconds.h"
 
 namespace signalbox::simulation {
 namespace {
@@ -50,6 +51,10 @@ void RunRootFiles::start(const EventLog& log, Owner owner) {
 }
 
 void RunRootFiles::take(const Record& record) {
+  if (event_as<ServerStarted>(record.event) != nullptr ||
+      event_as<ClockJumped>(record.event) != nullptr) {
+    leases_anew_ = {record.position, record.recorded_at_ns};
+  }
   if (!RunRootProjection::concerns(record)) return;
   const bool skipped = environment_.mutant == Mutant::marker_not_cleared &&
                        event_as<TickFailed>(record.event) != nullptr;
@@ -198,7 +203,12 @@ bool RunRootFiles::had_foreign(const std::string& path, std::int64_t since_ns) c
 
 void RunRootFiles::examine(const World& world) const {
   if (!backlog_.empty() || seen_ != world.position) return;
-  const RunRootProjection present(run_root_state_of(world, runs), runs);
+  RunRootState state = run_root_state_of(world, runs);
+  for (auto& [key, lock] : state.locks) {
+    if (world.find_lock(key)->renewed_at > leases_anew_.first) continue;
+    lock.expires_at_ns = leases_anew_.second + lock.lease_ms * ns_per_ms;
+  }
+  const RunRootProjection present(std::move(state), runs);
   std::map<std::string, std::string> wanted;
   for (const FileChange& change : present.present(world.position)) {
     wanted[path_of(change)] = change.bytes;

@@ -9,6 +9,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "domain/world.h"
 #include "server/followers/run_root/file_change.h"
@@ -99,6 +100,7 @@ class RunRootFiles {
   Position written_ = 0;
   Position remembered_at_ = 0;
   RunRootState remembered_;
+  std::pair<Position, std::int64_t> leases_anew_;  // when all leases last began anew (UTC, ns)
   Owner owner_ = outside;
   bool write_planned_ = false;
   std::deque<std::pair<Position, Written>> waiting_;

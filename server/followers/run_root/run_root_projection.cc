@@ -59,6 +59,9 @@ class RecordApplier {
     place->second.expires_at_ns = record_.recorded_at_ns + event.lease_ms * ns_per_ms;
     changes_.push_back(lock_file(state_, place->second.root, record_.position));
   }
+  // All leases start anew.
+  void operator()(const ServerStarted&) { renew_locks(); }
+  void operator()(const ClockJumped&) { renew_locks(); }
   void operator()(const LockReleased& event) { end_lock(event.key, event.run_root); }
   void operator()(const LockExpired& event) { end_lock(event.key, event.run_root); }
 
@@ -121,6 +124,12 @@ class RecordApplier {
   std::vector<FileChange> changes() && { return std::move(changes_); }
 
  private:
+  void renew_locks() {
+    for (auto& [key, lock] : state_.locks) {
+      lock.expires_at_ns = record_.recorded_at_ns + lock.lease_ms * ns_per_ms;
+      changes_.push_back(lock_file(state_, lock.root, record_.position));
+    }
+  }
   void end_lock(const std::string& key, const std::string& root) {
     state_.locks.erase(key);
     if (!root.empty()) changes_.push_back(lock_file(state_, root, record_.position));
@@ -166,7 +175,9 @@ bool RunRootProjection::concerns(const Record& record) {
     const auto* started = std::get_if<TickStarted>(noun);
     return started == nullptr || !started->run_root.empty() || !started->run_id.is_nil();
   }
-  return event_as<WatchdogTimedOut>(record.event) != nullptr;
+  return event_as<WatchdogTimedOut>(record.event) != nullptr ||
+         event_as<ServerStarted>(record.event) != nullptr ||
+         event_as<ClockJumped>(record.event) != nullptr;
 }
 
 std::vector<FileChange> RunRootProjection::apply(const Record& record) {
