@@ -58,13 +58,20 @@ std::string note_of_capped_wait(std::int64_t left_ns) {
          " days at once, and is tried again then";
 }
 
-// Returns the events that defer the station until the usage limit is over. A usage limit doesn't
-// count as a failure.
+// The shortest wait for a usage limit. It doesn't count as a failure, so that a limit whose end has
+// passed, but that is met again, would otherwise be tried again without a pause and without end.
+constexpr std::int64_t quota_wait_ms_min = 5'000;
+
+// Returns the events that defer the station until the usage limit is over, and for a retry's
+// backoff at least. A usage limit doesn't count as a failure.
 NewEvents wait_for_quota(const Run& run, std::int64_t reset_at_ns, std::string note,
                          const Now& now) {
   const Attempt& attempt = *run.attempt;
   const std::int64_t latest_ns = now.wall_ns + limits::defer_ms_max * 1'000'000;
-  const std::int64_t until_ns = std::clamp(reset_at_ns, now.wall_ns, latest_ns);
+  const std::int64_t pause_ms =
+      std::max(backoff_ms(run.definition().retry, run.station().failures + 1), quota_wait_ms_min);
+  const std::int64_t until_ns =
+      std::clamp(reset_at_ns, now.wall_ns + pause_ms * 1'000'000, latest_ns);
   if (reset_at_ns > latest_ns) {
     note += (note.empty() ? "" : "; ") + note_of_capped_wait(reset_at_ns - now.wall_ns);
   }

@@ -128,6 +128,17 @@ TEST_F(AttemptTest, AUsageLimitThatIsOverLaterThanAStationWaitsIsSaid) {  // S7
       "tried again then"}}});
 }
 
+// It doesn't count as a failure, and would be tried again at once, and without end.
+TEST_F(AttemptTest, AUsageLimitWhoseEndHasPassedIsNotTriedAgainAtOnce) {  // S7
+  given({started(pipeline), claimed("a")});
+  CompleteStation command = complete("a", 2);
+  command.outcome = Outcome::failed;
+  command.error_class = ErrorClass::quota;
+  command.quota_reset_at_ns = now.wall_ns - 1'000'000'000;
+  when(command);
+  then({StationEvent{StationDeferred{"a", 1, WaitReason::quota, now.wall_ns + 5'000'000'000, ""}}});
+}
+
 TEST_F(AttemptTest, AHeartbeatRenewsTheLease) {
   given({started(pipeline), claimed("a")});
   when(HeartbeatStation{run, "a", 2, {}, "step 3"});

@@ -255,6 +255,14 @@ TEST(AgentVerdict, UsageLimitsAreQuotaWithTheirReset) {
   end.stderr_end = "Claude AI usage limit reached|1500000000";
   EXPECT_EQ(verdict(report, end).error_class, ErrorClass::quota);
   EXPECT_FALSE(verdict(report, end).quota_reset_at) << "past: it would be tried again at once";
+  const std::int64_t minute_ns = 60'000'000'000;
+  const auto reached_at = [&](std::int64_t at_ns) {
+    end.stderr_end = "Claude AI usage limit reached|" + std::to_string(at_ns / 1'000'000'000);
+    return verdict(report, end).quota_reset_at_ns();
+  };
+  EXPECT_EQ(reached_at(now_ns - 3 * minute_ns), now_ns + minute_ns)
+      << "not over by the provider's clock, which is behind this machine's";
+  EXPECT_FALSE(reached_at(now_ns - 11 * minute_ns));
 }
 
 TEST(AgentVerdict, KnowsThatASessionIsGone) {

@@ -4,6 +4,8 @@
 
 #include <boost/describe/enum_to_string.hpp>
 
+#include "domain/nanoseconds.h"
+#include "domain/pipeline.h"
 #include "domain/station_turn.h"
 #include "server/text/described_json.h"
 #include "server/text/time_text.h"
@@ -60,11 +62,13 @@ void TurnAudit::end(const Record& record, AuditedRun& run) {
   if (usage && *usage != Usage{} && run.usage_of != run.holder) {
     wrong(record, "what the attempt used up isn't in the register");
   }
-  check_limit_met(record, *sent);
+  check_limit_met(record, *sent, run);
 }
 
-// A usage limit with a known end is nobody's failure: the attempt is deferred.
-void TurnAudit::check_limit_met(const Record& record, const SentCommand& sent) {
+// A usage limit with a known end is nobody's failure: the attempt is deferred, for a pause at
+// least.
+void TurnAudit::check_limit_met(const Record& record, const SentCommand& sent,
+                                const AuditedRun& run) {
   const std::optional<std::int64_t> reset_ns =
       parse_time(param_text(sent.params, "quota_reset_at"));
   if (!reset_ns) return;
@@ -72,7 +76,9 @@ void TurnAudit::check_limit_met(const Record& record, const SentCommand& sent) {
   if (deferred == nullptr || deferred->reason != WaitReason::quota) {
     return wrong(record, "the attempt met a usage limit");
   }
-  const std::int64_t until_ns = std::max(*reset_ns, record.recorded_at_ns);
+  const std::int64_t pause_ms =
+      std::max<std::int64_t>(backoff_ms(run.station().retry, run.failures + 1), 5'000);
+  const std::int64_t until_ns = std::max(*reset_ns, record.recorded_at_ns + pause_ms * ns_per_ms);
   if (deferred->until_ns != until_ns) wrong(record, "the usage limit isn't over then");
 }
 

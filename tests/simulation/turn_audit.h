@@ -44,7 +44,7 @@ class TurnAudit {
   void read_decision(const Record& record, AuditedRun& run, const std::string& station,
                      const char* decision);
   void read_budget(const Record& record, AuditedRun& run, const RunBudgetRaised& raised);
-  void check_limit_met(const Record& record, const SentCommand& sent);
+  void check_limit_met(const Record& record, const SentCommand& sent, const AuditedRun& run);
   void wrong(const Record& record, const std::string& what) {
     report_contradiction(environment_, record, what);
   }

@@ -11,6 +11,7 @@
 #include <boost/json/serialize.hpp>
 
 #include "domain/limits.h"
+#include "domain/nanoseconds.h"
 #include "server/executors/coderunner/agent_command.h"
 #include "server/executors/coderunner/agent_error.h"
 #include "server/executors/coderunner/agent_prompt.h"
@@ -135,7 +136,10 @@ void apply_quota(const AgentReport& report, const AgentEnd& end, std::int64_t no
   auto reset_at_ns = report.quota_reset_at_ns;
   if (!reset_at_ns) reset_at_ns = usage_limit_reset_at_ns(text, now_ns);
   // A reset time in the past is ignored, because the agent was still refused: the usual backoff
-  // applies.
+  // applies. One that is just over may not be by the provider's clock.
+  if (reset_at_ns && *reset_at_ns <= now_ns && now_ns - *reset_at_ns <= just_over_s * ns_per_s) {
+    reset_at_ns = now_ns + ns_per_minute;
+  }
   if (reset_at_ns && *reset_at_ns > now_ns) result.quota_reset_at = format_time(*reset_at_ns);
 }
 

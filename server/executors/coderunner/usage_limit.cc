@@ -20,7 +20,6 @@ namespace signalbox {
 namespace {
 
 constexpr std::size_t searched_bytes_max = 4 * 1024;  // what ended an agent is said at once
-constexpr std::time_t just_over_s = 600;
 
 std::string searched_text(std::string_view text) {
   return lower_case(utf8_prefix(text, searched_bytes_max));

@@ -7,6 +7,10 @@
 
 namespace signalbox {
 
+// A time that is less than this over isn't the next day's, and may not be over by the provider's
+// clock.
+inline constexpr std::int64_t just_over_s = 600;
+
 // Returns whether an error message reports a usage limit. Pass only error messages: the text of the
 // agent's work may discuss such limits.
 bool mentions_usage_limit(const std::string& text);
