@@ -93,8 +93,11 @@ Server::Server(Config& config, Recovered& recovered, RunIndex& index, spdlog::lo
       locks_(api_, [this] { schedule_turn(); }),
       steps_(api_, [this] { schedule_turn(); }),
       runner_queue_(engine_, clock_, runners_, runner_removals_),
-      timer_loop_({engine_, clock_, claims_, locks_, steps_}, config.watchdog_interval_ms,
-                  timer_loop_reports()),
+      timer_loop_({engine_, clock_, claims_, locks_, steps_,
+                   [this](const Attempt& attempt) {
+                     return runners_.has_job(attempt.machine, attempt.job_id);
+                   }},
+                  config.watchdog_interval_ms, timer_loop_reports()),
       board_({engine_, clock_, ids_, blocking_pool(lanes_.repositories, /*while_serving=*/true),
               board_files(),
               [this](Position position, const std::set<std::string>& run_ids) {

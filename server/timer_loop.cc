@@ -15,7 +15,7 @@ TimerLoop::TimerLoop(const Parts& parts, std::int64_t watchdog_interval_ms, Repo
     : parts_(parts),
       reports_(std::move(reports)),
       clock_watch_(parts.clock.wall_ns(), parts.clock.monotonic_ns()),
-      sweep_(watchdog_interval_ms),
+      sweep_(watchdog_interval_ms, parts.has_job),
       watchdog_(parts.engine, parts.clock, watchdog_interval_ms, WatchdogSweep::has_work,
                 [this] { end_overdue(); }) {}
 

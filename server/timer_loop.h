@@ -31,6 +31,7 @@ class TimerLoop {
     ClaimQueue& claims;
     LockQueue& locks;
     StepQueue& steps;
+    WatchdogSweep::HasJob has_job = {};
   };
   struct Reports {
     std::function<void(const ClockJump&)> jumped;  // before ClockJumped is applied

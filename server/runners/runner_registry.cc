@@ -111,6 +111,13 @@ bool RunnerRegistry::want_output(const std::string& name, const std::string& job
   return true;
 }
 
+bool RunnerRegistry::has_job(const std::string& name, const std::string& job_id) const {
+  const std::lock_guard lock(mutex_);
+  const auto place = runners_.find(name);
+  return place != runners_.end() && state_of(place->second) == RunnerState::connected &&
+         place->second.reported.contains(job_id);
+}
+
 std::string RunnerRegistry::why_away(const Job& job) {
   const std::lock_guard lock(mutex_);
   const Runner& runner = known(job.machine);

@@ -74,6 +74,8 @@ class RunnerRegistry {
   // Asks the job's runner for what the job has printed, with the next answer. Returns false if the
   // runner isn't connected, or doesn't have the job.
   bool want_output(const std::string& runner, const std::string& job_id);
+  // Returns whether the runner is connected and has the job.
+  [[nodiscard]] bool has_job(const std::string& runner, const std::string& job_id) const;
   // Returns a sentence about why the job's runner doesn't answer.
   [[nodiscard]] std::string why_away(const Job& job);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "domain/pipeline.h"
+#include "domain/placement.h"
 #include "domain/service_loops.h"
 
 namespace signalbox {
@@ -60,6 +61,9 @@ void WatchdogSweep::check_attempt(const Run& run, std::vector<OverdueItem>& over
     }
   }
   if (run.status == RunStatus::paused) return;  // has no timeout; its time restarts on resume
+  // A job that its runner hasn't begun, or that may be asleep with the runner, has no timeout: its
+  // time starts anew once the runner reports it.
+  if (own_job && is_runner(attempt.machine) && has_job_ && !has_job_(attempt)) return;
   const Position origin = own_job ? attempt.token : attempt.timer_origin();
   const std::int64_t same_ms = same_state_.same_for_ms(names.timeout, origin);
   if (!own_job && same_ms > definition.timeout_ms + patience_ms) {

@@ -5,9 +5,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "domain/command.h"
@@ -31,7 +33,12 @@ class WatchdogSweep {
   // The time that a job's supervisor gets, after the grace period, to end the job.
   static constexpr std::int64_t shim_patience_ms = 60'000;
 
-  explicit WatchdogSweep(std::int64_t interval_ms) : interval_ms_(interval_ms) {}
+  // Returns whether the runner of an attempt has its job, as far as it has reported lately.
+  using HasJob = std::function<bool(const Attempt&)>;
+
+  // Without `has_job` runners count as having their jobs.
+  explicit WatchdogSweep(std::int64_t interval_ms, HasJob has_job = {})
+      : interval_ms_(interval_ms), has_job_(std::move(has_job)) {}
 
   // Returns everything that is overdue now. Called once per tick of the watchdog.
   std::vector<OverdueItem> find_overdue(const World& world, std::int64_t monotonic_ns);
@@ -50,6 +57,7 @@ class WatchdogSweep {
   void check_attempt(const Run& run, std::vector<OverdueItem>& overdue);
 
   std::int64_t interval_ms_;
+  HasJob has_job_;
   SameStateTimer same_state_;
 };
 

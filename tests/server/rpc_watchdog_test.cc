@@ -231,5 +231,28 @@ TEST_F(Sweep, FindsAJobWhoseSupervisorIsLongPastItsTime) {  // W1
   EXPECT_FALSE(found[0].command.has_value());
 }
 
+// A runner that sleeps when it is given the job begins it late, and its job sleeps with it.
+TEST_F(Sweep, CountsTheTimeInWhichTheRunnerHasTheJob) {  // W1, N5
+  ask("run.start",
+      R"({"goal":"g","pipeline":{"name":"p","station":[{"name":"work","executor":"process",)"
+      R"("command":["true"],"timeout":"10s","cancel_grace":"1s"}]}})");
+  const RunId id = engine.world().runs.begin()->first;
+  ASSERT_TRUE(engine.begin({"signalbox", {}, {}}).apply(DispatchStation{id, {}, {}, "runner:a-1"}));
+  commit_all();
+  bool has_job = false;
+  sweep = WatchdogSweep(1000, [&has_job](const Attempt& attempt) {
+    EXPECT_EQ(attempt.machine, "runner:a-1");
+    return has_job;
+  });
+  EXPECT_TRUE(pass(600'000).empty());
+  has_job = true;
+  EXPECT_TRUE(pass(60'000).empty());
+  has_job = false;
+  EXPECT_TRUE(pass(600'000).empty());
+  has_job = true;
+  EXPECT_TRUE(pass(60'000).empty());
+  EXPECT_EQ(pass(60'000).size(), 1U);
+}
+
 }  // namespace
 }  // namespace signalbox

@@ -191,6 +191,18 @@ TEST_F(RunnerRegistryTest, ARunnerThatDoesNotReportIsLostWithItsLease) {  // N5
   EXPECT_EQ(answer().forget, Names{"a"});
 }
 
+TEST_F(RunnerRegistryTest, HasAJobWhileItReportsIt) {  // W1, N5
+  report();
+  (void)executor.submit(job("a"));
+  EXPECT_FALSE(registry.has_job(one, "a")) << "it was given it, and hasn't begun it";
+  report({{"a", "", false, false}});
+  EXPECT_TRUE(registry.has_job(one, "a"));
+  pass(4 * limits::runner_wait_ms_max);
+  EXPECT_FALSE(registry.has_job(one, "a")) << "it may sleep";
+  report({{"a", "", false, false}});
+  EXPECT_TRUE(registry.has_job(one, "a"));
+}
+
 TEST_F(RunnerRegistryTest, OneThatNeverReportsIsLostAfterTheUsualLease) {  // N5
   EXPECT_FALSE(poll("a"));
   pass(limits::runner_lease_ms_default);
