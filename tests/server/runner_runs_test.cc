@@ -1,6 +1,7 @@
 // Tests which workspaces a runner removes.
 #include "tools/runner/runner_runs.h"
 
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <set>
@@ -98,6 +99,29 @@ TEST_F(WorkspacesOfARunner, OfWhichAJobIsUnderWayStayNoted) {  // N5
   under_way.clear();
   runs.forget(of_card);
   EXPECT_FALSE(work->placed(of_card).value().has_value());
+}
+
+// Not since their workspace was made: a run may have been worked on for as long.
+TEST_F(WorkspacesOfARunner, OfARunThatFailedStayForAWeekSinceThen) {  // N5
+  using namespace std::chrono_literals;
+  RunnerRuns runs(
+      *work, [this](const RunId& run_id) { return hold(run_id); }, [](const std::string&) {});
+  const RunId failed = begun();
+  const auto before = fs::file_time_type::clock::now() - 8 * 24h;
+  const auto mark = work->directory() / "failed" / to_string(failed);
+  fs::last_write_time(work->runs() / to_string(failed), before);
+  runs.remove({failed}, {failed}, {});
+  EXPECT_TRUE(is_there(failed)) << "it is open";
+  runs.remove({failed}, {}, {});
+  EXPECT_TRUE(is_there(failed)) << "it has just failed";
+  fs::last_write_time(mark, before);
+  runs.remove({failed}, {failed}, {});
+  runs.remove({failed}, {}, {});
+  EXPECT_TRUE(is_there(failed)) << "it was retried, and has failed again";
+  fs::last_write_time(mark, before);
+  runs.remove({failed}, {}, {});
+  EXPECT_FALSE(is_there(failed));
+  EXPECT_FALSE(fs::exists(mark));
 }
 
 }  // namespace

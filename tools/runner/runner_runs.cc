@@ -77,13 +77,14 @@ std::vector<RunId> RunnerRuns::next(std::size_t count) {
 void RunnerRuns::remove(const std::vector<RunId>& asked, const std::set<RunId>& open,
                         const std::set<RunId>& over) {
   for (const RunId& id : asked) {
-    if (open.contains(id) || left_.contains(id)) continue;
+    if (open.contains(id)) {
+      work_.forget_failure(id);
+      continue;
+    }
+    if (left_.contains(id)) continue;
     const auto held = hold_jobs_(id);
     if (!held) continue;
-    std::error_code unknown;
-    const auto touched = fs::last_write_time(work_.runs() / to_string(id), unknown);
-    const bool is_old = !unknown && fs::file_time_type::clock::now() - touched > failed_kept;
-    if (!over.contains(id) && !is_old) continue;
+    if (!over.contains(id) && work_.failed_for(id) <= failed_kept) continue;
     if (remove(id, /*is_handed_on=*/false).removed) work_.forget_run(id);
   }
 }

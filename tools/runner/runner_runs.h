@@ -38,8 +38,8 @@ class RunnerRuns {
   // Returns the runs whose workspaces are here, at most `count` of them: others than last time if
   // there are more.
   [[nodiscard]] std::vector<RunId> next(std::size_t count);
-  // Removes the workspaces of those of `asked` that are over, and of those that aren't open and
-  // weren't touched for failed_kept: they failed, and nobody has retried them. Those with a job
+  // Removes the workspaces of those of `asked` that are over, and of those that weren't open either
+  // for failed_kept: they failed, and nobody has retried them. Those with a job
   // under way stay until they are asked about again. Blocks on git.
   void remove(const std::vector<RunId>& asked, const std::set<RunId>& open,
               const std::set<RunId>& over);

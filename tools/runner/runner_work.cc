@@ -73,7 +73,7 @@ Called<RunnerWork> RunnerWork::open(const fs::path& directory) {
   if (refused) return tl::unexpected(io_error(directory.string() + ": " + refused.message()));
   auto lock = TRY(called(DirectoryLock::take(directory / "lock", "signalbox runner")));
   RunnerWork work(directory, std::move(lock));
-  for (const char* name : {"taken", "ended", "placed", "jobs", "runs", "artifacts"}) {
+  for (const char* name : {"taken", "ended", "placed", "failed", "jobs", "runs", "artifacts"}) {
     TRY(called(make_directories(directory / name)));
   }
   const fs::path file = directory / "runner.json";
@@ -165,6 +165,20 @@ Called<std::optional<PlacedRun>> RunnerWork::placed(const RunId& run_id) const {
 void RunnerWork::forget_run(const RunId& run_id) const {
   std::error_code unknown;
   fs::remove(directory_ / "placed" / (to_string(run_id) + ".json"), unknown);
+  forget_failure(run_id);
+}
+
+std::chrono::nanoseconds RunnerWork::failed_for(const RunId& run_id) const {
+  const fs::path mark = directory_ / "failed" / to_string(run_id);
+  std::error_code unknown;
+  fs::create_directory(mark, unknown);  // one that is there stays as old as it is
+  const auto since = fs::last_write_time(mark, unknown);
+  return unknown ? std::chrono::nanoseconds(0) : fs::file_time_type::clock::now() - since;
+}
+
+void RunnerWork::forget_failure(const RunId& run_id) const {
+  std::error_code unknown;
+  fs::remove(directory_ / "failed" / to_string(run_id), unknown);
 }
 
 void RunnerWork::remove_old() const {

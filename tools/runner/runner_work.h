@@ -10,6 +10,7 @@
 // <work>/signalbox.sock   where its jobs find the service
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -54,6 +55,10 @@ class RunnerWork final : public RunnerOrders {
   // Returns what was noted; nullopt: the run has no repository.
   [[nodiscard]] Called<std::optional<PlacedRun>> placed(const RunId& run_id) const;
   void forget_run(const RunId& run_id) const;
+  // Returns how long ago this was first asked about the run since forget_failure(), also by an
+  // earlier process.
+  [[nodiscard]] std::chrono::nanoseconds failed_for(const RunId& run_id) const;
+  void forget_failure(const RunId& run_id) const;
   // Removes what jobs that were forgotten long ago have left.
   void remove_old() const;
 
