@@ -242,7 +242,7 @@ TEST_F(HostileWorkspace, ALinkInPlaceOfARunRootIsNotFollowed) {  // G1
 // All worktrees of a repository share this configuration.
 TEST_F(HostileWorkspace, ProgramsInTheSharedConfigurationAreNotRun) {  // G12
   const std::string run_id = start(
-      "echo '*.txt filter=evil diff=evil merge=evil' > .gitattributes\n"
+      "echo '*.txt diff=evil merge=evil' > .gitattributes\n"
       "echo new > new.txt; echo changed > file.txt\n"
       "common=$(git rev-parse --git-common-dir)\n"
       "mkdir -p hooks \"$common/hooks\"\n"
@@ -276,6 +276,17 @@ TEST_F(HostileWorkspace, ProgramsInTheSharedConfigurationAreNotRun) {  // G12
   for (const char* key : {"core.fsmonitor", "remote.origin.url", "filter.evil.clean", "hooks"}) {
     EXPECT_NE(summary.find(key), std::string::npos) << summary;
   }
+}
+
+// Without it, its files would be committed otherwise than the attributes say.
+TEST_F(HostileWorkspace, AFilterThatTheAgentSetUpIsNotRun) {  // G12, A1
+  const std::string run_id = start(
+      "echo '*.txt filter=evil' > .gitattributes; echo new > new.txt\n"
+      "git config filter.evil.clean \"$EVIL\"; git config filter.evil.required true\n");
+  end_of(run_id, "failed");
+  EXPECT_NE(failure_of(run_id).find("FILE_REFUSED"), std::string::npos) << failure_of(run_id);
+  expect_no_harm();
+  EXPECT_EQ(refs_of(remote()).find("signalbox/"), std::string::npos) << refs_of(remote());
 }
 
 // A repository in the workspace has a configuration of its own. It is inspected, and then refused.
