@@ -140,7 +140,8 @@ Decided<RunnerRegistry::ReportNews> RunnerRegistry::report(const RunnerReport& r
                                                            const std::string& caller) {
   const std::lock_guard lock(mutex_);
   const auto of_caller = [&caller](const auto& each) {
-    return each.second.caller == caller && !each.second.is_evicted;
+    const Runner& runner = each.second;
+    return runner.caller == caller && !runner.is_evicted && !runner.is_gone();
   };
   if (!runners_.contains(report.runner) &&
       (!make_room() || std::count_if(runners_.begin(), runners_.end(), of_caller) >=
@@ -293,8 +294,7 @@ bool RunnerRegistry::make_room() {
                                      [](const auto& each) { return each.second.is_decided(); });
   if (runners_.size() - static_cast<std::size_t>(decided) < limits::runners_max) return true;
   const auto gone = std::find_if(runners_.begin(), runners_.end(), [](const auto& each) {
-    const Runner& runner = each.second;
-    return runner.is_lost && runner.given.empty() && !runner.is_decided();
+    return each.second.is_gone() && !each.second.is_decided();
   });
   if (gone == runners_.end()) return false;
   runners_.erase(gone);

@@ -148,6 +148,7 @@ class RunnerRegistry {
     bool is_evicted = false;
     bool is_drained = false;  // by an operator
     [[nodiscard]] bool is_decided() const { return is_evicted || is_drained; }
+    [[nodiscard]] bool is_gone() const { return is_lost && given.empty(); }
     [[nodiscard]] std::int64_t lease_ms() const;
   };
 

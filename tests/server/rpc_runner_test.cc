@@ -221,10 +221,14 @@ TEST_F(RpcRunners, DrainedOnesThatAreGoneMakeRoomForOtherDecisions) {  // N3, P1
       R"({"goal":"g","pipeline":{"name":"p","station":[{"name":"go","executor":"process","command":["true"]}]}})");
   take(DispatchStation{*parse_uuid(run_id), ids.next_span_id(), {}, needed});
   take(DrainRunner{needed, {}});
-  for (std::size_t count = 2; count < limits::decided_runners_max; ++count) {
-    take(EvictRunner{numbered(count), {}});
+  {
+    auto transaction = engine.begin({"signalbox", {}, {}});
+    for (std::size_t count = 2; count < limits::decided_runners_max; ++count) {
+      ASSERT_TRUE(transaction.apply(EvictRunner{numbered(count), {}}));
+    }
+    ASSERT_TRUE(transaction.apply(DrainRunner{numbered(0), {}}));
   }
-  take(DrainRunner{numbered(0), {}});
+  commit_all();
   runners.restore(engine.world());
   EXPECT_EQ(refusal("runner.drain", {{"runner", runner}}), "LIMIT_EXCEEDED") << "it may come back";
   const auto is_wanted = [](const std::string&, const std::string&) { return false; };

@@ -34,7 +34,7 @@ class RpcResults : public RpcRunners {
     end.run_id = *parse_uuid(parse_job_id(job_id)->run_id);
     end.station = "go";
     end.token = engine.world().find_run(end.run_id)->attempt->token;
-    end.outcome = Outcome::succeeded;
+    end.from_executor = true;
     take(end);
   }
   // Names a bundle of what is named, of which the member `lie` has another content.

@@ -330,6 +330,18 @@ TEST_F(RunnerRegistryTest, OnesThatWereEvictedTakeNoPlace) {  // N3
   EXPECT_TRUE(registry.report(report_of(), now_ns, "token:one"));
 }
 
+TEST_F(RunnerRegistryTest, OnesThatAreGoneTakeNoPlaceOfTheirToken) {  // N3
+  for (std::size_t index = 0; index < limits::caller_runners_max; ++index) {
+    RunnerReport other = report_of();
+    other.runner = runner_id("r", std::to_string(index));
+    ASSERT_TRUE(registry.report(other, now_ns, "token:one"));
+    if (index % 2 == 0) registry.drain(other.runner, true);
+  }
+  EXPECT_EQ(registry.report(report_of(), now_ns, "token:one").error().code, ErrorCode::OVERLOADED);
+  pass(limits::runner_lease_ms_min + 1000);
+  EXPECT_TRUE(registry.report(report_of(), now_ns, "token:one"));
+}
+
 TEST_F(RunnerRegistryTest, TheyAreFewAndThoseThatAreGoneMakeRoom) {
   std::size_t count = 0;
   const auto fill = [&](std::size_t runners, const std::string& caller) {
