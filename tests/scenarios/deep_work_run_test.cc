@@ -1,6 +1,7 @@
 // Deep work from exploration to result: by commands, by outside workers, and by default.
 #include <algorithm>
 
+#include "domain/limits.h"
 #include "tests/scenarios/deep_work_fixture.h"
 
 namespace signalbox {
@@ -29,6 +30,25 @@ TEST_F(DeepWorkTest, ExploresPlansAndDoesItsStepsInOrder) {  // D1, D3, D6
   EXPECT_TRUE(outcome.at("todo_status").as_object().at("all_complete").as_bool());
   EXPECT_FALSE(outcome.contains("error"));
   EXPECT_GE(outcome.at("duration_ms").as_int64(), 0);
+}
+
+TEST_F(DeepWorkTest, ALongOutputIsReadToItsEnd) {  // D1, D6
+  const std::string run = start_deep(
+      phase("explore", R"(seq 1 300000; echo '{"summary": "a parser", "files": ["a.c"]}')") +
+      plan(step("long") + "," + step("short")) +
+      phase("step",
+            "[ $SIGNALBOX_STEP_ID = long ] && seq 1 300000 || seq 1 2000\necho the conclusion"));
+  ASSERT_TRUE(ends_as(run, "succeeded"));
+  const auto outcome = result_artifact(run);
+  EXPECT_EQ(outcome.at("exploration").as_object().at("summary"), "a parser");
+  for (const auto& event : events_of(run)) {
+    if (text(event, "type") != "StepCompleted") continue;
+    const std::string summary = text(event.at("data").as_object(), "summary");
+    EXPECT_TRUE(summary.starts_with("[cut: ")) << summary.substr(0, 100);
+    EXPECT_TRUE(summary.ends_with("\nthe conclusion\n")) << summary;
+    EXPECT_EQ(summary.size(), limits::summary_bytes_max);
+  }
+  EXPECT_EQ(count(run, "StepCompleted long") + count(run, "StepCompleted short"), 2U);
 }
 
 TEST_F(DeepWorkTest, OutsideWorkersDoTheStepsOfTheDefaultPlan) {  // D1, D2, D3

@@ -74,7 +74,7 @@ DeepCommandEnd run_deep_command(const DeepWorkPlace& place, const DeepCommand& c
   if (auto kept = read_bounded_log(stdout_path, facts.stdout_bytes, output_bytes_max)) {
     end.output_cut = !kept->whole();
     end.output = std::move(kept->head);
-    if (!end.output_cut) end.output += kept->tail;
+    (end.output_cut ? end.tail : end.output) += kept->tail;
   }
   if (end.outcome == Outcome::succeeded) return end;
   if (const std::string text = last_error_text(stderr_path, facts.stderr_bytes); !text.empty()) {

@@ -29,8 +29,9 @@ struct DeepCommandEnd {
   Outcome outcome = Outcome::failed;
   Failure failure;        // meaningful unless it succeeded
   bool canceled = false;  // the whole job is being canceled
-  std::string output;     // stdout, up to 512 KiB
+  std::string output;     // stdout, or its first 512 KiB
   bool output_cut = false;
+  std::string tail;  // the end of stdout if it was cut
 };
 
 // Prepares this process to run commands: makes it the subreaper of its descendants (prctl(2),

@@ -99,9 +99,10 @@ Decided<json::object> object_in(const std::string& output,
 
 }  // namespace
 
-json::object exploration_from_output(const std::string& output) {
+json::object exploration_from_output(const std::string& output, const std::string& tail) {
   json::object params;
-  const auto value = object_in(output, {"summary", "files", "findings"});
+  auto value = object_in(tail, {"summary", "files", "findings"});
+  if (!value) value = object_in(output, {"summary", "files", "findings"});
   if (!value) {
     add_summary(std::string(trimmed(with_replacements(output))), params);
     return params;

@@ -14,8 +14,9 @@ namespace signalbox {
 
 // Makes params of plan.set_exploration from an explore command's output: the fields
 // {summary?, files?, findings?} of a JSON object, else the text as the summary. The object may
-// stand between fences or in prose.
-boost::json::object exploration_from_output(const std::string& output);
+// stand between fences or in prose. Of a cut output, `tail` is the end, where the object may be.
+boost::json::object exploration_from_output(const std::string& output,
+                                            const std::string& tail = {});
 
 // Makes params of plan.set from a plan command's output: {steps: […]} without unknown fields. The
 // object may stand between fences or in prose; the last one with `steps` counts. Rejects output

@@ -36,6 +36,8 @@ constexpr int exit_try_again = 75;
 constexpr const char* too_long =
     "its command printed more than 512 KiB: have it write the rest into a file";
 
+constexpr std::string_view cut_mark = "[cut: what was printed before this is left out]\n";
+
 // Why the work ended before its plan was completed.
 struct WorkEnded {
   Failure failure;
@@ -154,7 +156,7 @@ class DeepWorker {
       } else if (end.output_cut && end.output.starts_with('{')) {
         return ended(ErrorClass::terminal, "EXPLORE_FAILED", too_long);
       } else {
-        for (const auto& each : exploration_from_output(end.output)) {
+        for (const auto& each : exploration_from_output(end.output, end.tail)) {
           params[each.key()] = each.value();
         }
       }
@@ -274,7 +276,7 @@ class DeepWorker {
     params["command_id"] = "deep_work/step/" + token;
     const bool succeeded = end.outcome == Outcome::succeeded;
     if (succeeded) {
-      params["summary"] = utf8_end_of(with_replacements(end.output), limits::summary_bytes_max);
+      params["summary"] = summary_of(end);
     } else {
       // A step that timed out would do so again: `terminal` makes the next attempt use another
       // strategy.
@@ -295,8 +297,12 @@ class DeepWorker {
     return refused(reported.error());
   }
 
-  static std::string utf8_end_of(const std::string& text, std::size_t bytes_max) {
-    return std::string(utf8_suffix(text, bytes_max));
+  // Returns the end of what a step has printed: what it came to stands there.
+  static std::string summary_of(const DeepCommandEnd& end) {
+    std::string text = with_replacements(end.output_cut ? end.tail : end.output);
+    if (!end.output_cut && text.size() <= limits::summary_bytes_max) return text;
+    return std::string(cut_mark) +
+           std::string(utf8_suffix(text, limits::summary_bytes_max - cut_mark.size()));
   }
 
   static const char* class_name(ErrorClass error_class) {
