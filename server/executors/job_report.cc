@@ -20,6 +20,7 @@ namespace signalbox {
 namespace {
 
 constexpr const char* logs_name = "runner_logs_excerpt";
+constexpr const char* output_is_lost = "Part of its output is lost: ";
 constexpr std::size_t left_out_shown_max = 8;
 
 std::string default_summary(const Job& job, const ShimResult& facts, const JobVerdict& verdict) {
@@ -43,7 +44,7 @@ std::string remarks(const ShimResult& facts, const std::string& replaced_logs,
     text += "\nProcesses it left behind, ended: " + std::to_string(facts.descendants_killed) + ".";
   }
   if (!facts.log_error.empty()) {
-    text += "\nPart of its output is lost: " + shortened(facts.log_error, 256) + ".";
+    text += "\n" + std::string(output_is_lost) + shortened(facts.log_error, 256) + ".";
   }
   if (!replaced_logs.empty()) {
     text += "\nNot what its supervisor wrote, and taken as empty: " + replaced_logs + ".";
@@ -144,6 +145,17 @@ Stored<JobResult> report_job(const Job& job, const JobDirectory& directory, Arti
   report.result.artifacts.push_back(std::move(summary));
   report.result.artifacts.push_back(std::move(logs));
   return report;
+}
+
+void add_remark(JobResult& result, const std::string& remark) {
+  std::string& summary = result.result.summary;
+  const std::string line = (summary.empty() ? "" : "\n") + remark;
+  summary = shortened(summary, limits::summary_bytes_max - line.size()) + line;
+}
+
+void note_lost_output(JobResult& result, const std::string& why) {
+  if (result.result.summary.find(output_is_lost) != std::string::npos) return;
+  add_remark(result, output_is_lost + shortened(why, 256) + ".");
 }
 
 }  // namespace signalbox

@@ -150,6 +150,22 @@ TEST_F(CardsAtRunners, ALargeChangeIsShownToItsEnd) {  // N4
   EXPECT_GT(std::count(patch.begin(), patch.end(), '\n'), 7000);
 }
 
+TEST_F(CardsAtRunners, AnAttemptWithoutItsChangeSaysSo) {  // N4
+  write_text(
+      scratch_.path() / "agent.sh",
+      "echo work >work.txt; i=0\n"
+      "while [ $i -lt 30 ]; do i=$((i+1)); echo $i >$SIGNALBOX_ARTIFACTS_DIR/$i.txt; done\n");
+  start_runner("one");
+  (void)decide(submit("Add it"), "reject");
+  write_text(scratch_.path() / "agent.sh", "echo work >work.txt; rm .git\n");
+  await_card(submit("Add more"), "blocked");
+  const std::string ends = json::serialize(all_events("StationSucceeded"));
+  for (const char* why :
+       {"there are as many artifacts as an attempt can have", "its .git is not the file"}) {
+    EXPECT_NE(ends.find(std::string("It has no change.patch: ") + why), std::string::npos) << ends;
+  }
+}
+
 // The runner of the first run is drained, so that the next one is given to another.
 TEST_F(CardsAtRunners, WhatAFailedRunHasLeftIsThereForTheNextOneElsewhere) {  // N3, N5, A9
   start_runner("one");

@@ -121,14 +121,27 @@ TEST_F(RunnerOutput, IsKeptOfJobsUnderWayAloneWhateverARunnerCallsThem) {  // N4
   EXPECT_TRUE(!fs::exists(server_.data() / "jobs") || fs::is_empty(server_.data() / "jobs"));
 }
 
-TEST_F(RunnerOutput, ThatCannotBeKeptHoldsUpNoResult) {  // N4, N5
-  start_runner("one", {"--labels", "gpu"});
+TEST_F(RunnerOutput, ThatCannotBeKeptHoldsUpNoResultAndIsNamedInIt) {  // N4, N5
+  RunnerProcess& runner = start_runner("one", {"--labels", "gpu", "--slots", "2"});
   const std::string id = start_run(printing("echo begun"));
   await_printed();
+  const std::string silent = start_run(counted());
+  ASSERT_TRUE(eventually([&] { return executions() == 2; }));
   fs::create_directories(server_.data() / "jobs");
-  write_text(server_.data() / "jobs" / (id + "-a-1"), "no directory");
+  for (const std::string& each : {id, silent}) {
+    write_text(server_.data() / "jobs" / (each + "-a-1"), "no directory");
+  }
   let_go();
-  expect_success(id);
+  for (const std::string& each : {id, silent}) {
+    expect_success(each);
+    const std::string events = boost::json::serialize(rpc("events.read", {{"run_id", each}}));
+    const std::size_t said = events.find("Part of its output is lost: ");
+    EXPECT_NE(said, std::string::npos) << events;
+    EXPECT_EQ(events.find("Part of its output is lost: ", said + 1), std::string::npos) << events;
+  }
+  EXPECT_NE(runner.log().find("part of the output of job " + id + "-a-1 is lost: "),
+            std::string::npos)
+      << runner.log();
 }
 
 TEST_F(RunnerOutput, WhatWasNeverSentIsRefusedWithWhatToDo) {  // N4, O2

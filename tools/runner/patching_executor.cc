@@ -6,8 +6,10 @@
 #include "domain/limits.h"
 #include "domain/try.h"
 #include "server/board/run_change.h"
+#include "server/executors/job_report.h"
 #include "server/limits.h"
 #include "server/platform/call_bounds.h"
+#include "server/text/utf8_text.h"
 
 namespace signalbox {
 namespace {
@@ -21,15 +23,14 @@ bool may_change_worktree(const Job& job) {
   return !job.repository.empty() && !job.base_station.empty() && !builtin_of(job.definition);
 }
 
-// Returns the change, the beginning of a very large one; nullopt if it can't be known. Blocks on
-// git.
-std::optional<std::string> patch_of(const RunChangePlace& place) {
+// Returns the change, the beginning of a very large one. Blocks on git. Error: a sentence.
+tl::expected<std::string, std::string> patch_of(const RunChangePlace& place) {
   const CallBounds bounds(CallBounds::now_ms() + limits::run_diff_git_ms_max);
   std::string patch;
   for (std::uint64_t from = 0;;) {
-    const auto change = run_change(place, {}, from);
-    if (!change || !*change) return std::nullopt;
-    const TextPart& part = (*change)->part;
+    const auto change = TRY(run_change(place, {}, from));
+    if (!change) return tl::unexpected<std::string>("its worktree and its branch aren't there");
+    const TextPart& part = change->part;
     patch += part.text;
     if (part.next_offset >= part.end) return patch;
     const bool is_stuck = part.next_offset <= from;
@@ -40,6 +41,10 @@ std::optional<std::string> patch_of(const RunChangePlace& place) {
   }
 }
 
+void note_missing_patch(JobResult& result, const std::string& why) {
+  add_remark(result, "It has no " + std::string(patch_name) + ": " + shortened(why, 256) + ".");
+}
+
 }  // namespace
 
 Executed<JobResult> PatchingExecutor::fetch_result(const Job& job) {
@@ -48,13 +53,24 @@ Executed<JobResult> PatchingExecutor::fetch_result(const Job& job) {
   const bool has_one = std::any_of(files.begin(), files.end(), [](const Artifact& file) {
     return std::string_view(file.name) == patch_name;
   });
-  if (!may_change_worktree(job) || has_one || files.size() >= limits::artifacts_max) return result;
+  if (!may_change_worktree(job) || has_one) return result;
+  if (files.size() >= limits::artifacts_max) {
+    note_missing_patch(result, "there are as many artifacts as an attempt can have");
+    return result;
+  }
   const std::string workspace = job.workspace.empty() ? job.run_root + "/workspace" : job.workspace;
   const auto patch = patch_of(
       {job.run_id, job.run_token, job.repository, workspace, pins_ / to_string(job.run_id)});
-  if (!patch) return result;
+  if (!patch) {
+    note_missing_patch(result, patch.error());
+    return result;
+  }
   auto stored = artifacts_.put(patch_name, "text/x-diff", *patch);
-  if (stored) files.push_back(std::move(*stored));  // without it the result is whole, too
+  if (stored) {
+    files.push_back(std::move(*stored));
+  } else {
+    note_missing_patch(result, stored.error().message);
+  }
   return result;
 }
 

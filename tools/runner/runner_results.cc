@@ -6,6 +6,7 @@
 #include "domain/try.h"
 #include "server/executors/bounded_log.h"
 #include "server/executors/job_directory.h"
+#include "server/executors/job_report.h"
 #include "server/limits.h"
 #include "server/text/described_json.h"
 #include "server/text/utf8_text.h"
@@ -65,6 +66,10 @@ Called<bool> RunnerLink::send_result(const EndedJob& job) {
                   sent.error().exit_code == ExitCode::try_again)) {
       return tl::unexpected(sent.error());
     }
+    if (sent) continue;
+    const std::string why = std::string(stream) + " isn't sent: " + message_of(sent.error());
+    log_("part of the output of job " + job.job_id + " is lost: " + why);
+    note_lost_output(result, why);
   }
   return finish(job, result);
 }

@@ -12,6 +12,7 @@
 #include "domain/try.h"
 #include "server/access/secret.h"
 #include "server/engine/engine.h"
+#include "server/executors/job_report.h"
 #include "server/limits.h"
 #include "server/platform/artifact_store.h"
 #include "server/platform/attempt_bundle.h"
@@ -240,6 +241,7 @@ void finish(Api& api, Call& call, RunnerParts& parts) {
           if (!kept && kept.error().kind == StoreError::Kind::full) {
             return [refuse, why = unstored_artifact("output", kept.error())] { refuse(why); };
           }
+          if (!kept) note_lost_output(asked.result, kept.error().message);
         }
         return [&api, &parts, responder, asked = std::move(asked)]() mutable {
           const std::string job_id = asked.job_id;
