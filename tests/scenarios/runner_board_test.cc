@@ -296,6 +296,10 @@ TEST_F(CardsAtRunners, AWorktreeOfARunnerThatIsGoneForGoodIsGivenUp) {  // N3
   const json::array left = all_events("WorktreeLeft");
   EXPECT_NE(json::serialize(left).find("was evicted, and has it"), std::string::npos)
       << json::serialize(left);
+  const std::string why = server_.cli({"card", "why", id}).out;
+  EXPECT_NE(why.find("The worktree of its run was left at " + id_of("one") + ":"),
+            std::string::npos)
+      << why;
 }
 
 // The reason has the name of what can't be kept.

@@ -23,6 +23,8 @@ namespace {
 
 namespace json = boost::json;
 
+constexpr std::size_t records_of_removal_max = 256;
+
 struct WhyCard {
   CardId card_id{};
 };
@@ -310,6 +312,24 @@ json::object merged_view(const CardRow& row) {
   return result;
 }
 
+// Returns what the log says of a worktree of the card's latest run that couldn't be removed, or
+// whose work couldn't be kept. That is recorded soon after the end of the run, or after somebody
+// has decided about the card.
+std::string left_worktree_text(const Api& api, const RunIndex& index, const Card& card) {
+  const auto of_run = index.run_positions(card.run_id);
+  if (!of_run || of_run->empty()) return {};
+  for (const Position from : {of_run->back(), card.changed_at}) {
+    const auto records = api.log.read(from, records_of_removal_max);
+    if (!records) continue;
+    for (const Record& record : *records) {
+      const auto* left = event_as<WorktreeLeft>(record.event);
+      if (left == nullptr || left->run_id != card.run_id) continue;
+      return ". The worktree of its run was left at " + left->path + ": " + left->reason;
+    }
+  }
+  return {};
+}
+
 // Returns the result of `card.why`. Called on the projector's thread.
 Decided<json::object> card_why_view(const Api& api, const RunIndex& index,
                                     const CardMoment& moment) {
@@ -329,7 +349,7 @@ Decided<json::object> card_why_view(const Api& api, const RunIndex& index,
   }
   json::object entry;
   entry["reason"] = moment.reason;
-  entry["text"] = moment.text;
+  entry["text"] = moment.text + left_worktree_text(api, index, *moment.card);
   entry["cause_position"] = to_json(cause);
   const auto records = api.log.read(std::max<Position>(cause, 1), cause == 0 ? 0 : 1);
   if (!records) return unreadable(records.error());
