@@ -72,6 +72,39 @@ TEST_F(MergeStations, WithoutARemoteACheckoutWithChangesIsLeftAlone) {
   EXPECT_EQ(content_of(repository / "file.txt"), "being edited\n");
 }
 
+TEST_F(MergeStations, WithoutARemoteACheckoutThatIsGoneIsNamedWithWhatToDo) {
+  with_remote = false;
+  const std::string commit = verified("signalbox/x-7", "new.txt", "new\n");
+  const fs::path removed = site.root() / "removed";
+  run("checkout --quiet -b elsewhere", repository);
+  run("worktree add --quiet " + removed.string() + " main", repository);
+  fs::remove_all(removed);
+  const Job merge = merge_of("signalbox/x-7", commit);
+  ASSERT_EQ(end_of(merge).outcome, Outcome::succeeded);
+  const JobResult pushed = end_of(next(merge, "push"));
+  EXPECT_EQ(pushed.failure.code, "BASE_CHECKED_OUT");
+  const std::string prune = "git -C " + repository.string() + " worktree prune";
+  EXPECT_NE(pushed.failure.message.find(removed.string() + ", which isn't there"),
+            std::string::npos)
+      << pushed.failure.message;
+  EXPECT_NE(pushed.failure.message.find(prune), std::string::npos) << pushed.failure.message;
+  run("worktree prune", repository);
+  EXPECT_EQ(end_of(next(merge, "push", 2)).outcome, Outcome::succeeded);
+}
+
+// git lists the repository's directory then instead of the checkout.
+TEST_F(MergeStations, WithoutARemoteACheckoutIsMovedOnWhereverItsRepositoryIs) {
+  with_remote = false;
+  run("init --quiet --separate-git-dir=" + (site.root() / "elsewhere.git").string(), repository);
+  const std::string commit = verified("signalbox/x-7", "new.txt", "new\n");
+  const Job merge = merge_of("signalbox/x-7", commit);
+  ASSERT_EQ(end_of(merge).outcome, Outcome::succeeded);
+  const JobResult pushed = end_of(next(merge, "push"));
+  ASSERT_EQ(pushed.outcome, Outcome::succeeded) << pushed.failure.message;
+  EXPECT_EQ(content_of(repository / "new.txt"), "new\n");
+  EXPECT_EQ(run("status --porcelain", repository), "");
+}
+
 // Whether the checkout is changed, or was moved on by an earlier attempt, isn't known then.
 TEST_F(MergeStations, WithoutARemoteACheckoutThatGitCantCompareIsToldWithItsError) {
   with_remote = false;

@@ -143,13 +143,27 @@ tl::expected<bool, std::string> has_files_of(const std::filesystem::path& path,
 // be affected.
 BuiltinStep fast_forward(const BuiltinRequest& request, const PinnedRepository& pinned,
                          const Target& target, const std::string& base,
-                         const std::filesystem::path& path) {
+                         const std::filesystem::path& listed) {
+  // Of a submodule, or with --separate-git-dir, git lists the directory of the repository instead
+  // of the main worktree.
+  const WorkspaceRecord& facts = pinned.facts();
+  const bool is_main_elsewhere = facts.git_directory == facts.common_directory &&
+                                 resolved_path(listed) == facts.common_directory;
+  const std::filesystem::path path = is_main_elsewhere ? request.repository : listed;
   const auto refuse = [&](const std::string& why) {
     return builtin_failure(ErrorClass::terminal, "BASE_CHECKED_OUT",
                            target.branch + " is checked out at " + path.string() + " and " + why +
                                ": commit or stash there, or check out another branch, or give the "
                                "project a remote");
   };
+  if (is_surely_absent(path)) {
+    return builtin_failure(ErrorClass::terminal, "BASE_CHECKED_OUT",
+                           "git has " + target.branch + " on record as checked out at " +
+                               path.string() +
+                               ", which isn't there: bring it back, or, if it was removed, run "
+                               "`git -C " +
+                               shell_word(request.repository.string()) + " worktree prune`");
+  }
   const auto place = pinned.place_of_checkout(path);
   if (!place) return refuse("is no worktree of the repository: " + place.error());
   TRY(require_unlocked(request, target, path, *place));
