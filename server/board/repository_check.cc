@@ -7,6 +7,7 @@
 #include "server/git/git_command.h"
 #include "server/git/git_names.h"
 #include "server/git/path_facts.h"
+#include "server/git/run_branch.h"
 #include "server/limits.h"
 #include "server/platform/call_bounds.h"
 
@@ -83,6 +84,16 @@ Decided<void> check_root(const PutProject& command) {
                 {put_with(command, shell_word(where), base)});
 }
 
+Decided<void> check_branches(const PutProject& command) {
+  const std::string ref = std::string("refs/heads/") + obstructing_branch;
+  if (!git(command.repository, {"show-ref", "--verify", "--quiet", ref}).ok) return {};
+  return refuse("repository", command.repository,
+                std::string("the repository has a branch ") + obstructing_branch +
+                    ", beside which git makes no branch of a run, such as signalbox/RUN-1: "
+                    "rename it",
+                {git_in(command, std::string("branch -m ") + obstructing_branch + " NEW")});
+}
+
 Decided<void> check_remote(const PutProject& command) {
   const std::string remote = command.remote.value_or("");
   if (remote.empty() || remote.find_first_of("/:") != std::string::npos) return {};
@@ -150,6 +161,7 @@ Decided<void> check_repository(const PutProject& command) {
   const CallBounds bounds(CallBounds::now_ms() + limits::repository_check_ms_max);
   Decided<void> checked = check_root(command);
   if (checked) checked = check_base(command);
+  if (checked) checked = check_branches(command);
   if (checked) checked = check_remote(command);
   const bool too_late = CallBounds::now_ms() >= CallBounds::deadline_ms();
   return too_late && !checked ? repository_hangs(command) : checked;

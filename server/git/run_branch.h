@@ -15,6 +15,9 @@ std::string branch_of(const RunId& run_id, Token run_token);
 // token isn't known.
 std::string branch_pattern_of(const RunId& run_id);
 
+// A branch of this name leaves no place for branches of runs, which are below it.
+inline constexpr const char* obstructing_branch = "signalbox";
+
 // Returns "signalbox/<run id>-0": the branch by which a run's rescue ref goes to a remote. No run
 // starts with token 0.
 std::string rescue_branch_of(const std::string& run_id);

@@ -1,5 +1,6 @@
 // Tests where the station intake begins a run's work if there is a remote, and what the stations
 // say of a repository that isn't there.
+#include "server/board/repository_check.h"
 #include "tests/server/builtin_fixture.h"
 
 namespace signalbox {
@@ -66,6 +67,32 @@ TEST_F(IntakeOfARemote, ARepeatedIntakeKeepsItsBase) {  // A3
   push_from_elsewhere("merged.txt");
   EXPECT_NE(begin(next(job, "intake", 2)).result.metadata.find(base), std::string::npos);
   EXPECT_EQ(run("rev-parse HEAD", workspace_of(job)), base);
+}
+
+// Else the agent would work for nothing, since its branch can't be pushed.
+TEST_F(IntakeOfARemote, ABranchInTheWayOfThoseOfRunsIsRefusedWithWhatToDo) {  // H6
+  const auto refused = [&] {
+    const JobResult result = end_of(intake_from("main"));
+    EXPECT_EQ(result.failure.code, "REPOSITORY_INVALID") << result.failure.message;
+    EXPECT_EQ(result.failure.error_class, ErrorClass::config);
+    EXPECT_NE(result.failure.message.find("`git branch -m signalbox NEW`"), std::string::npos)
+        << result.failure.message;
+    return result.failure.message;
+  };
+  run("branch signalbox main", remote);
+  EXPECT_EQ(refused().find("origin has a branch signalbox"), 0U);
+  run("branch -m signalbox theirs", remote);
+  run("branch signalbox main", repository);
+  EXPECT_EQ(refused().find(repository.string() + " has a branch signalbox"), 0U);
+  PutProject project;
+  project.name = "site";
+  project.repository = repository.string();
+  const auto checked = check_repository(project);
+  ASSERT_FALSE(checked);
+  EXPECT_EQ(checked.error().next_commands,
+            std::vector<std::string>{"git -C " + repository.string() + " branch -m signalbox NEW"});
+  run("branch -m signalbox mine", repository);
+  begin(intake_from("main"));
 }
 
 TEST_F(IntakeOfARemote, CommitsThatTheRemoteLacksAreThere) {  // A3

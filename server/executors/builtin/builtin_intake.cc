@@ -13,6 +13,7 @@
 #include "server/git/hidden_files.h"
 #include "server/git/ref_lock.h"
 #include "server/git/repository_lock.h"
+#include "server/git/run_branch.h"
 #include "server/platform/atomic_file.h"
 
 namespace signalbox {
@@ -72,7 +73,12 @@ tl::expected<std::string, Failure> make_worktree(const BuiltinRequest& request,
       git(request.repository, {"show-ref", "--verify", "--quiet", "refs/heads/" + request.branch})
           .ok;
   if (branch_exists) return add_worktree(request, pinned, {}, request.branch);
-  return add_worktree(request, pinned, {"-b", request.branch}, base);
+  auto made = add_worktree(request, pinned, {"-b", request.branch}, base);
+  const std::string obstructing = std::string("refs/heads/") + obstructing_branch;
+  if (!made && git(request.repository, {"show-ref", "--verify", "--quiet", obstructing}).ok) {
+    return branches_obstructed(request, request.repository.string());
+  }
+  return made;
 }
 
 BuiltinOutcome make_empty_workspace(const BuiltinRequest& request) {

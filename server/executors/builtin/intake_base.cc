@@ -93,16 +93,22 @@ class BaseSearch {
   }
 
   // Returns the remote's commit of the branch; empty if it isn't known, which the note explains.
-  [[nodiscard]] std::string remote_commit(const std::string& branch, std::string& note) const {
+  // REPOSITORY_INVALID if the remote can take no branch of the run.
+  [[nodiscard]] tl::expected<std::string, Failure> remote_commit(const std::string& branch,
+                                                                 std::string& note) const {
+    const std::string obstructing = std::string(own_branches) + obstructing_branch;
     const std::string ref = std::string(own_branches) + branch;
     GitOptions quickly;
     quickly.timeout_ms = limits::remote_answer_ms_max;
-    const GitOutcome listed =
-        pinned_.in_repository({"ls-remote", "--quiet", "--", request_.remote, ref}, quickly);
+    const GitOutcome listed = pinned_.in_repository(
+        {"ls-remote", "--quiet", "--", request_.remote, ref, obstructing}, quickly);
     if (!listed.ok) {
       note = " " + remote_ +
              " didn't answer, so the run begins at what the repository has: " + listed.message;
       return known_remote_commit(branch);
+    }
+    if (!listed_commit(listed.output, obstructing).empty()) {
+      return branches_obstructed(request_, remote_);
     }
     const std::string tip = listed_commit(listed.output, ref);
     if (tip.empty()) {
@@ -147,6 +153,16 @@ class BaseSearch {
 
 }  // namespace
 
+tl::unexpected<Failure> branches_obstructed(const BuiltinRequest& request,
+                                            const std::string& location) {
+  return builtin_failure(ErrorClass::config, "REPOSITORY_INVALID",
+                         location + " has a branch " + obstructing_branch +
+                             ", beside which git makes no branch of a run, such as " +
+                             request.branch + ": rename it there with `git branch -m " +
+                             obstructing_branch +
+                             " NEW`, then have it tried again: " + retry_hint(request));
+}
+
 std::string newest_remote_base(const BuiltinRequest& request, const PinnedRepository& pinned) {
   if (request.remote.empty()) return {};
   const BaseSearch search(request, pinned);
@@ -159,7 +175,7 @@ tl::expected<IntakeBase, Failure> find_intake_base(const BuiltinRequest& request
   IntakeBase base{search.own_commit(), {}};
   const std::string branch = request.remote.empty() ? std::string() : search.branch();
   std::string theirs;
-  if (!branch.empty()) theirs = search.remote_commit(branch, base.note);
+  if (!branch.empty()) theirs = TRY(search.remote_commit(branch, base.note));
   if (base.commit.empty() && theirs.empty()) {
     return builtin_failure(ErrorClass::config, "BASE_NOT_FOUND",
                            "there is no commit " +

@@ -20,7 +20,8 @@ struct IntakeBase {
 // remote's, the run begins at its own. A remote that doesn't answer within remote_answer_ms_max is
 // no failure: the run begins at what is there, and the note says so.
 //
-// Blocks on git and the remote. Errors: BASE_NOT_FOUND (config); GIT_FAILED (transient).
+// Blocks on git and the remote. Errors: BASE_NOT_FOUND and REPOSITORY_INVALID (config);
+// GIT_FAILED (transient).
 tl::expected<IntakeBase, Failure> find_intake_base(const BuiltinRequest& request,
                                                    const PinnedRepository& pinned);
 
@@ -29,5 +30,9 @@ tl::expected<IntakeBase, Failure> find_intake_base(const BuiltinRequest& request
 // branches nor those of the remote as it saw them last. Empty if there is no remote, if it doesn't
 // answer or has no such branch, or if the base is no branch. Blocks on git and the remote.
 std::string newest_remote_base(const BuiltinRequest& request, const PinnedRepository& pinned);
+
+// Returns REPOSITORY_INVALID: the repository or remote at `location` has the obstructing_branch.
+tl::unexpected<Failure> branches_obstructed(const BuiltinRequest& request,
+                                            const std::string& location);
 
 }  // namespace signalbox
