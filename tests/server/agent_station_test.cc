@@ -311,12 +311,18 @@ TEST_F(AgentStation, WhatACoderunnerThatWasKilledAloneUsedIsKnown) {  // A5
 }
 
 TEST_F(AgentStation, WhatATimedOutAttemptUsedIsKnown) {
-  Job job = agent_job(
-      print_line(
-          R"({"type":"assistant","message":{"id":"m","content":[],"usage":{"input_tokens":900,"output_tokens":100}}})") +
-      "trap '' TERM; while true; do sleep 0.1; done");
-  job.definition.timeout_ms = 1500;
-  const JobResult result = end_of(job);
+  JobResult result;
+  end_far_enough(1500, [&](std::int64_t timeout_ms) {
+    Job job = agent_job(
+        "trap '' TERM\n" +
+        print_line(
+            R"({"type":"assistant","message":{"id":"m","content":[],"usage":{"input_tokens":900,"output_tokens":100}}})") +
+        "until [ -s \"$SIGNALBOX_ARTIFACTS_DIR/../agent_usage.json\" ]; do sleep 0.05; done\n"
+        "touch \"$SIGNALBOX_RUN_ROOT/far\"\nwhile true; do sleep 0.1; done");
+    job.definition.timeout_ms = timeout_ms;
+    result = end_of(job);
+    return fs::exists(fs::path(job.run_root) / "far");
+  });
   EXPECT_EQ(result.outcome, Outcome::timeout);
   EXPECT_EQ(result.failure.code, "TIMEOUT");
   EXPECT_EQ(result.usage, (Usage{0, 1000, 1}));

@@ -68,17 +68,22 @@ TEST_F(ChecksStation, SuccessIsAllOfThem) {
 }
 
 TEST_F(ChecksStation, ATimeoutIsNoFailureOfTheCode) {  // S10
-  const Job job =
-      checks_job({shell("slow", "echo begun; sleep 300 & wait", 300), shell("b", "true")});
-  const JobResult result = end_of(job);
+  Job job;
+  JobResult result;
+  const std::int64_t timeout_ms = end_far_enough(300, [&](std::int64_t time_ms) {
+    job = checks_job({shell("slow", "echo begun; sleep 300 & wait", time_ms), shell("b", "true")});
+    result = end_of(job);
+    return !checks_of(result).at(0).at("output").as_string().empty();
+  });
+  const std::string timeout = "TIMEOUT after " + std::to_string(timeout_ms) + "ms";
   EXPECT_EQ(result.outcome, Outcome::timeout);
   EXPECT_EQ(result.failure.code, "CHECKS_TIMED_OUT");
   EXPECT_EQ(result.failure.error_class, ErrorClass::transient);
-  EXPECT_NE(result.failure.message.find("slow (TIMEOUT after 300ms)"), std::string::npos);
+  EXPECT_NE(result.failure.message.find("slow (" + timeout + ")"), std::string::npos);
   const json::array checks = checks_of(result);
   EXPECT_EQ(checks[0].as_object().at("timed_out"), true);
   EXPECT_TRUE(checks[0].as_object().at("exit_code").is_null());
-  EXPECT_EQ(checks[0].as_object().at("text"), "TIMEOUT after 300ms");
+  EXPECT_EQ(checks[0].as_object().at("text").as_string(), timeout);
   EXPECT_EQ(checks[0].as_object().at("output"), "begun\n");
   EXPECT_EQ(checks[1].as_object().at("ok"), true);
   // The shim has reported the result, but may not have exited yet.
@@ -170,23 +175,28 @@ TEST_F(ChecksStation, TheRepositorysOwnInstructionsAreFound) {  // S10
 
 // The clean-up runs whatever the check's result is, and its own result decides nothing.
 TEST_F(ChecksStation, ACheckHasACleanUpOfItsOwn) {
-  Job job = checks_job({});
-  write_text(workspace_of(job) / ".signalbox.toml",
-             "[[checks]]\nname = \"a\"\ncommand = \"touch up; exit 3\"\ncleanup = \"rm up\"\n"
-             "[[checks]]\nname = \"b\"\ncommand = [\"test\", \"!\", \"-e\", \"up\"]\n"
-             "cleanup = [\"sh\", \"-c\", \"echo port is taken; exit 4\"]\n"
-             "[[checks]]\nname = \"c\"\ncommand = \"sleep 300\"\ntimeout = \"200ms\"\n"
-             "cleanup = \"touch cleaned; sleep 300\"\n");
-  const JobResult result = end_of(job);
+  JobResult result;
+  // The clean-up has as much time as its check.
+  const std::int64_t timeout_ms = end_far_enough(200, [&](std::int64_t time_ms) {
+    const Job job = checks_job({});
+    write_text(workspace_of(job) / ".signalbox.toml",
+               "[[checks]]\nname = \"a\"\ncommand = \"touch up; exit 3\"\ncleanup = \"rm up\"\n"
+               "[[checks]]\nname = \"b\"\ncommand = [\"test\", \"!\", \"-e\", \"up\"]\n"
+               "cleanup = [\"sh\", \"-c\", \"echo port is taken; exit 4\"]\n"
+               "[[checks]]\nname = \"c\"\ncommand = \"sleep 300\"\ntimeout = \"" +
+                   std::to_string(time_ms) + "ms\"\ncleanup = \"touch cleaned; sleep 300\"\n");
+    result = end_of(job);
+    return fs::exists(workspace_of(job) / "cleaned");  // after a timeout, too
+  });
   EXPECT_EQ(result.failure.code, "CHECKS_FAILED");
   EXPECT_NE(result.failure.message.find("a (exit code 3)"), std::string::npos);
   EXPECT_EQ(result.failure.message.find("b ("), std::string::npos) << result.failure.message;
-  EXPECT_TRUE(fs::exists(workspace_of(job) / "cleaned")) << "after a timeout, too";
   const json::array checks = checks_of(result);
   EXPECT_FALSE(checks[0].as_object().contains("cleanup_failure"));
   EXPECT_EQ(checks[1].as_object().at("ok"), true);
   EXPECT_EQ(checks[1].as_object().at("cleanup_failure"), "exit code 4: port is taken\n");
-  EXPECT_EQ(checks[2].as_object().at("cleanup_failure"), "TIMEOUT after 200ms");
+  EXPECT_EQ(checks[2].as_object().at("cleanup_failure").as_string(),
+            "TIMEOUT after " + std::to_string(timeout_ms) + "ms");
 }
 
 TEST_F(ChecksStation, SmokeDataIsEmptyBeforeAndGoneAfterwards) {

@@ -179,6 +179,11 @@ class CodexStation : public ::testing::Test {
     ::unsetenv("CODEX_HOME");
     site.extra_environment = {"CODEX_HOME=" + (site.root() / "codex").string()};
   }
+  // Has the next jobs be of a new run, which finds nothing of an earlier one's thread.
+  void begin_run() {
+    run_ = site.job("implement");
+    fs::remove_all(site.root() / "codex");
+  }
   // Returns the job of an attempt, whose agent begins a turn of the thread and runs the script.
   Job codex_job(const std::string& script, std::uint32_t attempt = 1) {
     const fs::path file = site.root() / ("agent-" + std::to_string(attempt));
@@ -217,9 +222,16 @@ class CodexStation : public ::testing::Test {
 const std::string item = R"(echo '{"type":"item.completed","item":{"type":"reasoning"}}')";
 
 TEST_F(CodexStation, WhatATurnUsedThatWasEndedIsInItsThreadsFile) {  // A5
-  Job job = codex_job(add(total_line(7300, 300, 55)) + "exec sleep 60");
-  job.definition.timeout_ms = 1500;
-  const JobResult result = end_of(job);
+  JobResult result;
+  end_far_enough(1500, [&](std::int64_t timeout_ms) {
+    begin_run();
+    Job job = codex_job(add(total_line(7300, 300, 55)) +
+                        "touch \"$SIGNALBOX_RUN_ROOT/far\"\nexec sleep 300");
+    job.definition.timeout_ms = timeout_ms;
+    job.definition.cancel_grace_ms = 60'000;  // the agent ends at once, and then it is read
+    result = end_of(job);
+    return fs::exists(fs::path(job.run_root) / "far");
+  });
   EXPECT_EQ(result.outcome, Outcome::timeout);
   EXPECT_EQ(result.usage, (Usage{0, 7355, 1}));
   EXPECT_EQ(metadata(result).at("usage_estimated"), true) << "a request may have been under way";

@@ -91,6 +91,21 @@ inline JobResult run_to_end(Executor& executor, const Job& job) {
   return result.value_or(JobResult{});
 }
 
+// Calls `is_far` with longer and longer timeouts until it returns that what had this one was ended
+// only after it had got as far as the test needs: how long that takes depends on the machine.
+// Returns the timeout.
+inline std::int64_t end_far_enough(std::int64_t timeout_ms,
+                                   const std::function<bool(std::int64_t timeout_ms)>& is_far) {
+  while (!is_far(timeout_ms)) {
+    if (timeout_ms > 20'000) {
+      ADD_FAILURE() << "it doesn't get far enough within " << timeout_ms << " ms";
+      break;
+    }
+    timeout_ms *= 4;
+  }
+  return timeout_ms;
+}
+
 inline std::string artifact_text(ExecutorSite& site, const JobResult& result,
                                  const std::string& name) {
   for (const Artifact& artifact : result.result.artifacts) {
