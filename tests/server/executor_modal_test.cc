@@ -172,12 +172,14 @@ TEST_F(ModalExecutorTest, CancelOfASubmitThatIsNotYetKnownFindsTheJob) {  // S11
   endpoint.fail_next({"GET", 404});
   const auto modal = executor();
   EXPECT_FALSE(modal->cancel(one)) << "whether it was submitted isn't known";
-  ASSERT_TRUE(eventually([&] { return modal->cancel(one).has_value(); }));
+  ASSERT_TRUE(eventually(
+      [&] { return modal->cancel(one).has_value() && endpoint.was_canceled("call-1"); }));
   EXPECT_TRUE(endpoint.was_canceled("call-1"));
   EXPECT_TRUE(reaches(*modal, one, JobState::finished));
 }
 
 TEST_F(ModalExecutorTest, ACancelThatNobodyConfirmsIsGivenUpAndSaidSo) {
+  cancel_confirm_max = milliseconds(400);
   endpoint.hold();
   const Job one = job();
   const auto modal = executor();
@@ -197,6 +199,7 @@ TEST_F(ModalExecutorTest, ACancelThatNobodyConfirmsIsGivenUpAndSaidSo) {
 // Refusals end a job, but not one that is being canceled: nothing says that it was.
 TEST_F(ModalExecutorTest, ACancelBesideAnEndpointThatRefusesIsUnconfirmed) {  // A9
   refused_max = milliseconds(1);
+  cancel_confirm_max = milliseconds(5'000);  // the cancel itself is answered before
   endpoint.hold();
   const Job one = job();
   const auto modal = executor();

@@ -23,7 +23,7 @@ class ModalExecutorTest : public ::testing::Test {
     options.times = {2'000, answer_ms_max};
     options.backoff_min = std::chrono::milliseconds(5);
     options.backoff_max = std::chrono::milliseconds(40);
-    options.cancel_confirm_max = std::chrono::milliseconds(400);
+    options.cancel_confirm_max = cancel_confirm_max;
     options.refused_max = refused_max;
     return std::make_unique<ModalExecutor>(options, site.artifacts());
   }
@@ -49,6 +49,8 @@ class ModalExecutorTest : public ::testing::Test {
   }
 
   std::int64_t answer_ms_max = 5'000;
+  // Longer than any cancel takes that is to be confirmed.
+  std::chrono::milliseconds cancel_confirm_max{60'000};
   std::chrono::milliseconds refused_max{limits::remote_refused_ms_max};
   ExecutorSite site;
   test::JobEndpoint endpoint;
