@@ -265,7 +265,7 @@ TEST(LanePool, ALaneAndThePoolAreBounded) {  // G6, P8
 // A dead mount: each of its directories is a lane, and hangs.
 TEST(LanePool, ADiskThatHangsKeepsNoOtherWaiting) {  // G6
   Gate gate;
-  LanePool::Bounds bounds = bounds_of(1, 4);
+  LanePool::Bounds bounds = bounds_of(1, 16);
   bounds.disk_working_max = 2;
   LanePool pool(bounds);
   std::atomic<int> refused = 0;

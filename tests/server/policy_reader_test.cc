@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <ctime>
 
 #include "domain/nanoseconds.h"
 #include "server/board/policy_keys.h"
@@ -24,6 +25,13 @@ namespace fs = std::filesystem;
 // The time now, and a time at which no file's modification is recent any more.
 std::int64_t now_ns() { return SystemClock().wall_ns(); }
 std::int64_t later_ns() { return now_ns() + 10 * ns_per_s; }
+
+// Returns the processor time that this thread has used.
+std::chrono::nanoseconds thread_time() {
+  timespec time{};
+  EXPECT_EQ(::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time), 0);
+  return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
+}
 
 const std::string three = "# Constraints\n- maxAttempts: 3\n";
 const std::string seven = "# Constraints\n- maxAttempts: 7\n";
@@ -322,9 +330,9 @@ TEST_F(PolicyReaderTest, AThousandProjectsAreCheapToAskAgain) {
     if (project % 2 == 0) write_text(paths.back() / policy_file_name, seven);
   }
   const auto tick = [&](std::int64_t at_ns) {
-    const auto began = std::chrono::steady_clock::now();
+    const auto began = thread_time();
     for (const fs::path& path : paths) EXPECT_TRUE(read(path, at_ns)) << error_;
-    return std::chrono::steady_clock::now() - began;
+    return thread_time() - began;
   };
   const std::int64_t at_ns = later_ns();
   tick(at_ns);
@@ -332,10 +340,9 @@ TEST_F(PolicyReaderTest, AThousandProjectsAreCheapToAskAgain) {
   const auto took = tick(at_ns);
   EXPECT_EQ(reader_.reads(), reads);
   EXPECT_LT(took, std::chrono::milliseconds(500));
-  RecordProperty("tick_us",
-                 std::to_string(std::chrono::microseconds(
-                                    std::chrono::duration_cast<std::chrono::microseconds>(took))
-                                    .count()));
+  RecordProperty(
+      "tick_us",
+      std::to_string(std::chrono::duration_cast<std::chrono::microseconds>(took).count()));
 }
 
 }  // namespace

@@ -75,8 +75,8 @@ class ProjectorHold : public ::testing::Test, protected RpcSite {
 
 TEST_F(ProjectorHold, ReadsGoOnFromWhatIsHeld) {
   follow(BufferingTable::held_bytes_max);
-  append();
   below.refusal = StoreError::Kind::full;
+  append();
   EXPECT_TRUE(query(log.tail()));
   EXPECT_TRUE(follower->wait_for(log.tail()));
   EXPECT_EQ(follower->held(), "refused, as the test wishes");

@@ -153,8 +153,8 @@ TEST_F(ProjectorRebuild, AnswersAreCompleteOrRefusedAndCompleteInTheEnd) {  // G
   follower->start();
   EXPECT_TRUE(follower->wait_for(log.tail()));
   for (int round = 1; round <= 5; ++round) {
-    table->note_damage("round " + std::to_string(round));
     append(1);
+    table->note_damage("round " + std::to_string(round));
     EXPECT_TRUE(eventually([&] {
       const auto runs = queued_runs();
       if (runs) {

