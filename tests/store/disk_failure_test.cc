@@ -132,13 +132,14 @@ TEST_P(DiskFailure, WithoutSpaceIsDoubtedForLongerEachTime) {  // K11
       open_log(data_.path(), {.env = disk_.env(), .full_pause = std::chrono::milliseconds(200)});
   append_commits(*log, 1);
   EXPECT_EQ(log->full_for().count(), 0);
-  std::chrono::milliseconds doubted{0};
-  for (int time = 0; time < 3; ++time) {
+  for (const int doubted_ms : {400, 800, 1600}) {
     disk_.fault = GetParam();
+    const auto begun = std::chrono::steady_clock::now();
     EXPECT_EQ(append(*log).status, AppendStatus::full);
-    const std::chrono::milliseconds now = log->full_for();
-    EXPECT_GT(now, doubted);
-    doubted = now;
+    const std::chrono::milliseconds left = log->full_for();
+    const std::chrono::milliseconds doubted(doubted_ms);
+    EXPECT_LE(left, doubted);
+    EXPECT_GE(left + (std::chrono::steady_clock::now() - begun), doubted);
     disk_.fault = WriteFault::none;
     EXPECT_EQ(append_once_writable(*log).status, AppendStatus::ok);
   }

@@ -7,11 +7,13 @@
 #include <sys/stat.h>
 
 #include <atomic>
+#include <optional>
 #include <thread>
 
 #include "domain/free_text.h"
 #include "store/anchor.h"
 #include "store/rocks_database.h"
+#include "tests/eventually.h"
 #include "tests/store/cell_replica.h"
 #include "tests/store/faulty_disk.h"
 #include "tests/store/redacted_log.h"
@@ -131,23 +133,30 @@ TEST_F(LogCopyTest, IsOfOneMomentWhileItIsWritten) {  // K7
   for (int count = 0; count < 3; ++count) {
     while (appended < before + 5'000 && !is_over) std::this_thread::yield();
     const Position at_least = appended;
-    const TemporaryDirectory to;
+    std::optional<TemporaryDirectory> to;
     LogCopyProgress latest;
-    const auto copied = copy_log(data_.path(), to.path(), /*env=*/nullptr,
-                                 [&latest](const LogCopyProgress& progress) {
-                                   EXPECT_GE(progress.done, latest.done);
-                                   EXPECT_LE(progress.done, progress.of);
-                                   if (progress.part == LogCopyProgress::Part::copying) {
-                                     EXPECT_GT(progress.bytes, latest.bytes);
-                                   }
-                                   latest = progress;
-                                 });
+    Stored<LogCopy> copied;
+    // The log's files may change faster than they can be opened.
+    EXPECT_TRUE(eventually([&] {
+      to.emplace();
+      latest = {};
+      copied = copy_log(data_.path(), to->path(), /*env=*/nullptr,
+                        [&latest](const LogCopyProgress& progress) {
+                          EXPECT_GE(progress.done, latest.done);
+                          EXPECT_LE(progress.done, progress.of);
+                          if (progress.part == LogCopyProgress::Part::copying) {
+                            EXPECT_GT(progress.bytes, latest.bytes);
+                          }
+                          latest = progress;
+                        });
+      return copied || copied.error().kind != StoreError::Kind::in_use;
+    }));
     EXPECT_TRUE(copied) << copied.error().message;
     if (!copied) break;
     EXPECT_EQ(latest.part, LogCopyProgress::Part::checking);
     EXPECT_EQ(latest.done, copied->position());
     EXPECT_GE(copied->position(), at_least);
-    const auto other = open_log(to.path());
+    const auto other = open_log(to->path());
     EXPECT_EQ(other->tail(), copied->position());
     MerkleFrontier tree;
     Sha256 sha256;
