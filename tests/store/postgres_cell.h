@@ -14,6 +14,10 @@ inline PostgresNodes& shared_postgres_nodes() {
   return nodes;
 }
 
+// The sessions whose commits wait for a standby.
+inline constexpr const char* waiting_sessions =
+    "FROM pg_stat_activity WHERE application_name = 'signalbox' AND wait_event = 'SyncRep'";
+
 // Returns options for a cell that nobody has made yet, with small partitions.
 inline PostgresLog::Options new_postgres_cell(const PostgresNodes& nodes) {
   static int count = 0;

@@ -17,10 +17,6 @@ namespace {
 
 using AppendOutcome = SharedAppend::Status;
 
-// The sessions whose commits wait for a standby.
-constexpr const char* waiting_sessions =
-    "FROM pg_stat_activity WHERE application_name = 'signalbox' AND wait_event = 'SyncRep'";
-
 struct PostgresLogTest : testing::Test {
   PostgresNodes& nodes = shared_postgres_nodes();
   PostgresLog::Options options = new_postgres_cell(nodes);
@@ -39,9 +35,14 @@ struct PostgresLogTest : testing::Test {
     const auto taken = log.take(0, {"one", "a"});
     ASSERT_TRUE(taken) << taken.error().message;
   }
-  [[nodiscard]] bool is_waited_for() const {
-    return eventually(
-        [&] { return nodes.query(std::string("SELECT count(*) ") + waiting_sessions) == "1"; });
+  // Returns whether there is one of the `sessions`, soon.
+  [[nodiscard]] bool is_waited_for(const std::string& sessions = waiting_sessions) const {
+    return eventually([&] { return nodes.query("SELECT count(*) " + sessions) == "1"; });
+  }
+  static void run(PostgresConnection& connection, const std::string& statement) {
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    ASSERT_TRUE(connection.connect(deadline));
+    ASSERT_TRUE(connection.run(PostgresConnection::Effect::reads, statement, {}, deadline).is_ok());
   }
 };
 
@@ -84,6 +85,7 @@ TEST_F(PostgresLogTest, TakesItFromAWriterWhoseAppendIsUnderWay) {
   nodes.freeze_standbys();
   // On a busy machine its deadline may end before anything is sent.
   ASSERT_TRUE(eventually([&] { return hasty.append(link).status == AppendOutcome::unknown; }));
+  ASSERT_TRUE(is_waited_for()) << "its statement may begin later than its call ends";
   EXPECT_EQ(*log.last(), first_link()) << "a read doesn't see what is under way";
   PostgresLog impatient(with_deadline(std::chrono::milliseconds(500)));
   ASSERT_TRUE(eventually([&] {
@@ -113,17 +115,22 @@ TEST_F(PostgresLogTest, WaitsForAnAppendThatHasOnlyBegun) {
   begin_cell(log);
   const std::string cell = log.state() ? nodes.query("SELECT max(cell) FROM sb_cell") : "";
   const std::string table = "sb_entry_" + cell;
+  PostgresConnection holder(options.url);
+  run(holder, "SELECT pg_advisory_lock(1)");
+  const std::string sessions_at = "FROM pg_stat_activity WHERE wait_event = ";
   auto slow = std::async(std::launch::async, [&] {
     return nodes.query("INSERT INTO " + table + " SELECT " + cell +
-                       ", 0, 3, -1, 1, 0, 'late', '' FROM (SELECT pg_sleep(1)) s WHERE"
+                       ", 0, 3, -1, 1, 0, 'late', '' FROM (SELECT pg_advisory_xact_lock(1)) s WHERE"
                        " (SELECT epoch FROM sb_cell WHERE cell = " +
                        cell + ") = 1 RETURNING last");
   });
-  ASSERT_TRUE(eventually([&] {
-    return nodes.query("SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep'") == "1";
-  }));
+  EXPECT_TRUE(is_waited_for(sessions_at + "'advisory'"));
   PostgresLog next(options);
-  ASSERT_TRUE(next.take(1, {"next", "b"}));
+  auto taken = std::async(std::launch::async, [&] { return next.take(1, {"next", "b"}); });
+  EXPECT_TRUE(is_waited_for(sessions_at + "'relation'"));
+  holder.close();
+  const auto epoch = taken.get();
+  ASSERT_TRUE(epoch) << epoch.error().message;
   EXPECT_EQ(next.last()->head, "late") << "nothing of the former writer comes after a take";
   EXPECT_EQ(slow.get(), "3");
 }
@@ -297,13 +304,10 @@ TEST_F(PostgresLogTest, ReportsWithoutAnIdentityWhileTheTableIsRead) {
   begin_cell(log);
   nodes.query("ALTER TABLE sb_replica DROP COLUMN identity");
   PostgresConnection reader(options.url);
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-  using Effect = PostgresConnection::Effect;
-  ASSERT_TRUE(reader.connect(deadline));
-  ASSERT_TRUE(reader.run(Effect::reads, "BEGIN", {}, deadline).is_ok());
-  ASSERT_TRUE(reader.run(Effect::reads, "SELECT FROM sb_replica", {}, deadline).is_ok());
+  run(reader, "BEGIN");
+  run(reader, "SELECT FROM sb_replica");
 
-  PostgresLog later(with_deadline(std::chrono::seconds(2)));
+  PostgresLog later(options);
   const ReplicaReport report{{"one", "a", "an identity"}, "active", "1.2", 9, "", 0, 2};
   const auto told = later.report(report);
   ASSERT_TRUE(told) << told.error().message;
@@ -326,13 +330,13 @@ TEST_F(PostgresLogTest, ReportsWithoutAnIdentityWhileTheTableIsRead) {
 TEST_F(PostgresLogTest, CarriesALargeLinkOverASlowNetwork) {
   PostgresLog maker(options);
   begin_cell(maker);
-  const Relay network(nodes.primary_port(), 2 * 1024 * 1024);
-  PostgresLog::Options slow = with_deadline(std::chrono::milliseconds(1'500));
+  const Relay network(nodes.primary_port(), 4 * 1024 * 1024);
+  PostgresLog::Options slow = with_deadline(std::chrono::seconds(3));
   slow.url = url_of(network);
   PostgresLog log(slow);
-  ASSERT_TRUE(log.state());
+  ASSERT_TRUE(eventually([&] { return log.state().has_value(); }));
   ChainLink link = link_after(first_link(), 1);
-  append_link_entry(std::string(8 * 1024 * 1024, 'x'), link.bytes);
+  append_link_entry(std::string(16 * 1024 * 1024, 'x'), link.bytes);
   const SharedAppend appended = log.append(link);
   ASSERT_EQ(appended.status, AppendOutcome::ok) << appended.message;
   const auto read = log.read(link.prev, 16);

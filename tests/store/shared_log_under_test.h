@@ -22,6 +22,8 @@ struct SharedLogUnderTest {
   virtual std::unique_ptr<SharedLog> open(std::chrono::milliseconds deadline) = 0;
   // Has writes wait without end from now on, or no longer.
   virtual void set_stuck(bool stuck) = 0;
+  // Returns whether the log has what a write sent that ended as unknown while it was stuck.
+  virtual bool has_stuck_write() = 0;
   // Removes the last links, acknowledged or not, so that the log ends with `link`: as if a backup
   // of then had been restored.
   virtual void lose_links_after(const ChainLink& link) = 0;
@@ -42,6 +44,7 @@ struct MemorySharedLogUnderTest final : SharedLogUnderTest {
     return std::make_unique<MemorySharedLog>(chain, deadline);
   }
   void set_stuck(bool stuck) override { chain->set_stuck(stuck); }
+  bool has_stuck_write() override { return true; }  // before its call ends
   void lose_links_after(const ChainLink& link) override { chain->lose_links_after(link.last); }
 };
 
@@ -60,6 +63,9 @@ struct PostgresLogUnderTest final : SharedLogUnderTest {
     } else {
       nodes.thaw_standbys();
     }
+  }
+  bool has_stuck_write() override {
+    return nodes.query(std::string("SELECT count(*) ") + waiting_sessions) != "0";
   }
   void lose_links_after(const ChainLink& link) override {
     nodes.query("DELETE FROM sb_entry e USING sb_cell c WHERE e.cell = c.cell AND c.name = '" +
@@ -88,6 +94,7 @@ class SharedLogConformance : public testing::TestWithParam<SharedLogKind> {
     return log;
   }
   void set_stuck(bool stuck) { cell_->set_stuck(stuck); }
+  bool has_stuck_write() { return cell_->has_stuck_write(); }
   void lose_links_after(const ChainLink& link) { cell_->lose_links_after(link); }
 
  private:
