@@ -212,6 +212,7 @@ class Server {
 
   // What follows is in server_methods.cc.
   Api api();
+  ServiceSources service_sources();
   MethodParts method_parts();
   // Returns what answers about the past show of the present.
   [[nodiscard]] PresentFacts present_facts() const;
@@ -240,7 +241,6 @@ class Server {
   // What follows is in server_files.cc.
   // Notes where artifacts are for commands that read the data directory without this service.
   void note_artifacts();
-  [[nodiscard]] StatusPart artifact_store_status() const;
   // Finds out where the configured run roots lead, each in a lane of its own. Returns what is ready
   // when one is done, or won't be.
   std::vector<std::future<void>> resolve_run_roots();

@@ -13,7 +13,6 @@
 #include "server/server.h"
 #include "server/text/printable_text.h"
 #include "server/text/separated_text.h"
-#include "server/text/time_text.h"
 
 namespace signalbox {
 namespace {
@@ -64,19 +63,6 @@ void Server::note_artifacts() {
   if (store == nullptr) return;
   logger_.info("artifacts are kept in {} at {}", config_.artifact_texts.store, store->endpoint);
   if (const auto found = store->credentials(); !found) logger_.warn("{}", found.error());
-}
-
-StatusPart Server::artifact_store_status() const {
-  return [this](boost::json::object& status) {
-    const S3Artifacts* const store = artifacts_.objects();
-    if (store == nullptr) return;
-    boost::json::value& shown = status["artifact_store"];
-    shown = {{"store", config_.artifact_texts.store}, {"trouble", nullptr}};
-    if (const auto trouble = store->trouble()) {
-      shown.as_object()["trouble"] = {{"since", format_time(trouble->since_ns)},
-                                      {"message", trouble->error.message}};
-    }
-  };
 }
 
 std::vector<std::future<void>> Server::resolve_run_roots() {

@@ -44,6 +44,17 @@ Api Server::api() {
           [this](const std::string& job_id) { return job_troubles_.find(job_id); }};
 }
 
+ServiceSources Server::service_sources() {
+  ServiceSources sources{
+      {status_of(log_check_), status_of(snapshotter_), status_of(run_roots_),
+       status_of(settings_reload_), certificate_status(),
+       status_of(artifacts_, config_.artifact_texts.store), cell_status(), status_of(redactions_)},
+      loops_};
+  if (retention_) sources.status_parts.push_back(status_of(*retention_));
+  if (file_retention_) sources.status_parts.push_back(status_of(*file_retention_));
+  return sources;
+}
+
 MethodParts Server::method_parts() {
   MethodParts parts{claims_,
                     locks_,
@@ -55,13 +66,8 @@ MethodParts Server::method_parts() {
                     config_.coderunner_mode};
   parts.default_pipeline = config_.default_pipeline;
   parts.access = access_parts(authentication_);
-  parts.status_parts = {status_of(log_check_), status_of(snapshotter_),
-                        status_of(run_roots_), status_of(settings_reload_),
-                        certificate_status(),  artifact_store_status(),
-                        cell_status(),         status_of(redactions_)};
-  if (retention_) parts.status_parts.push_back(status_of(*retention_));
+  parts.status_parts = service_sources().status_parts;
   if (file_retention_) {
-    parts.status_parts.push_back(status_of(*file_retention_));
     parts.plan_files = [this](std::function<void(const FileRetentionReport&)> planned) {
       return file_retention_->plan(std::move(planned));
     };

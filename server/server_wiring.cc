@@ -17,6 +17,7 @@
 #include "server/rpc/command_call.h"
 #include "server/rpc/due_leases.h"
 #include "server/rpc/methods/families.h"
+#include "server/rpc/methods/service_conditions.h"
 #include "server/rpc/query_turns.h"
 #include "server/rpc/results.h"
 #include "server/server.h"
@@ -134,7 +135,8 @@ Server::Server(Config& config, Recovered& recovered, RunIndex& index, spdlog::lo
              if (!file_retention_ || !file_retention_->measured()) return nullptr;
              return &*file_retention_->measured();
            },
-           [this] { return attention_bounds(api_); }},
+           [this] { return attention_bounds(api_); },
+           [this] { return count_conditions(api_, service_sources()); }},
           clock_.wall_ns()),
       past_worlds_({log_,
                     clock_,

@@ -175,6 +175,8 @@ struct ServiceMetrics::Families {
   Family<Gauge>& certificate_end =
       gauge("signalbox_tls_certificate_not_after_timestamp_seconds",
             "End of the certificate that TLS uses, UTC; 0: there is no TLS");
+  Family<Gauge>& conditions =
+      gauge("signalbox_service_conditions", "What in the service itself needs a person, by kind");
   Family<Gauge>& subscriptions =
       gauge("signalbox_subscriptions", "Connections that follow the events");
   Family<Gauge>& connections =
@@ -234,6 +236,9 @@ std::string ServiceMetrics::text() {
   families.measure_files(sources_.files ? sources_.files() : nullptr);
   families.measure_settings(sources_);
   families.measure_connections(sources_.connections());
+  auto conditions = zero_for_each<ServiceCondition>();
+  for (const auto& [condition, count] : sources_.conditions()) conditions[condition] = count;
+  set_gauges(families.conditions, "condition", conditions);
   Families::set(families.claims, static_cast<double>(sources_.claims.size()));
   Families::set(families.subscriptions, static_cast<double>(sources_.feed.size()));
   std::vector<prometheus::MetricFamily> metrics = families.registry.Collect();

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,6 +15,7 @@
 #include "projections/attention.h"
 #include "server/cell/cell_view.h"
 #include "server/rpc/connection_figures.h"
+#include "server/rpc/service_condition.h"
 
 namespace signalbox {
 
@@ -51,6 +53,10 @@ class ServiceMetrics {
     std::function<const FileRetentionReport*()> files = nullptr;
     // What is known beyond the log of what waits for a person.
     std::function<AttentionBounds()> attention = [] { return AttentionBounds(); };
+    // How many conditions of the service itself need a person, by kind.
+    std::function<std::map<ServiceCondition, double>()> conditions = [] {
+      return std::map<ServiceCondition, double>();
+    };
   };
 
   ServiceMetrics(Sources sources, std::int64_t started_at_ns);

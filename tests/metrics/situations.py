@@ -54,6 +54,8 @@ def healthy(box, minutes):
                  "refused_policy", "held_project"):
         series[named("signalbox_attention_items", f"kind={kind}")] = [
             1 if kind == "paused_run" else 0] * minutes
+    for condition in ("artifact_store", "disk_failure", "listen", "read_models", "runners"):
+        series[named("signalbox_service_conditions", f"condition={condition}")] = [0] * minutes
     for status in ("running", "timed_out", "halted"):
         series[named("signalbox_ticks", f"status={status}")] = [
             1 if status == "running" else 0] * minutes
@@ -242,6 +244,15 @@ SITUATIONS = [
               {14: [], 16: ["SignalboxRunRootsFailing a"]}),
     Situation("a run root couldn't be written for some minutes",
               {"signalbox_run_root_failures": [2] * 10 + [0] * 20}, {12: [], 20: []}),
+
+    Situation("snapshots can't be written, and the store of artifacts failed for some minutes",
+              {"signalbox_service_conditions{condition=disk_failure}": [0] * 5 + [1] * 20,
+               "signalbox_service_conditions{box=b,condition=artifact_store}": [1] * 10 + [0] * 15},
+              {4: [], 12: [], 21: ["SignalboxServiceCondition a"]}),
+    Situation("what has a rule of its own makes no second alert",
+              {f"signalbox_service_conditions{{condition={each}}}": [1] * 40
+               for each in ("certificate", "cell", "file_retention", "loop", "retention", "run_root", "settings",
+                            "storage_full")}, {20: [], 39: []}),
 
     # Time begins at 0 in these tests.
     Situation("the certificate expires in half an hour",

@@ -1,32 +1,21 @@
 /** The service itself: its state, its figures over the last minutes, its tokens and its limits. */
 import { html } from '../vendor/htm-preact.js';
-import { countText, valueText, wordsOf } from '../core/figures.js';
+import { countText, wordsOf } from '../core/figures.js';
 import { has, identity } from '../core/identity.js';
 import { moment } from '../core/past.js';
 import { useQuery } from '../core/query.js';
 import { useSignal } from '../core/use_signal.js';
 import { ActionButtons, THE_SERVICE, actionsFor } from '../parts/actions.js';
-import { Answer, Command } from '../parts/notice.js';
+import { Answer, Command, Commands } from '../parts/notice.js';
 import { Facts, Rows } from '../parts/rows.js';
 import { Age } from '../parts/status.js';
 import { Sparklines } from './sparklines.js';
 
-/** @param {{status: any}} props */
-function Conditions({ status }) {
-  const bad = [
-    status.storage_full && 'The disk is full: no event can be recorded.',
-    status.paused && `Nothing new begins: ${status.paused.by} paused the service${status.paused.reason ? `: ${status.paused.reason}` : ''}.`,
-    ...status.disk_failures,
-    // A stopped log has no run roots.
-    ...(status.run_root_failures ?? []).map((/** @type {any} */ each) => each.error ?? valueText(each)),
-    status.read_models_rebuild && `Read models are computed again: ${status.read_models_rebuild.reason}.`,
-    status.settings?.refused && `The latest reload was refused: ${valueText(status.settings.refused)}`,
-    status.certificate && status.certificate.state !== 'valid' && `The certificate: ${wordsOf(status.certificate.state)}.`,
-    status.retention?.last?.error && `The latest retention failed: ${valueText(status.retention.last.error)}`,
-    status.projects_held.total > 0 && `Held projects: ${status.projects_held.projects.join(', ')}.`,
-  ].filter(Boolean);
-  if (bad.length === 0) return html`<p class="tone-good">✔ No condition of the service needs you.</p>`;
-  return html`<div class="problem" role="alert"><ul>${bad.map((text) => html`<li key=${text}>${text}</li>`)}</ul></div>`;
+/** What the inbox has of the service itself, and of projects of which nothing is started. */
+function Conditions() {
+  const answer = useQuery('attention.list', { kinds: ['service', 'held_project'], limit: 100 });
+  return html`<${Answer} answer=${answer}>${({ items }) => (items.length === 0 ? html`<p class="tone-good">✔ No condition of the service needs you.</p>`
+    : html`<div class="problem" role="alert"><ul>${items.map((/** @type {any} */ { id, text, next_commands: next, project }) => html`<li key=${id}>${project && `${project}: `}${text} <${Commands} commands=${next} /></li>`)}</ul></div>`)}<//>`;
 }
 
 const FIGURES = ['open_runs', 'ready_stations', 'waiting_claims', 'held_locks', 'waiting_locks', 'subscriptions'];
@@ -34,7 +23,7 @@ const FIGURES = ['open_runs', 'ready_stations', 'waiting_claims', 'held_locks', 
 function Status() {
   const at = useSignal(moment);
   const answer = useQuery('server.status');
-  return html`<${Answer} answer=${answer}>${(/** @type {any} */ status) => html`<${Conditions} status=${status} />
+  return html`<${Answer} answer=${answer}>${(/** @type {any} */ status) => html`
     <${ActionButtons} actions=${actionsFor('service', status)} targets=${[THE_SERVICE]} />
     <${Facts} of=${[
       ['version', status.version],
@@ -65,6 +54,6 @@ function Limits() {
 export function Server() {
   const who = useSignal(identity);
   const at = useSignal(moment);
-  return html`<div class="page server"><h1>Server</h1><${Status} />${at === null && has('server.metrics') && html`<${Sparklines} />`}
+  return html`<div class="page server"><h1>Server</h1>${has('attention.list') && html`<${Conditions} />`}<${Status} />${at === null && has('server.metrics') && html`<${Sparklines} />`}
     ${who?.methods.includes('access.list') && html`<${Tokens} />`}<${Limits} /></div>`;
 }

@@ -8,18 +8,15 @@
 
 #include <boost/describe/enum_to_string.hpp>
 
-#include "domain/nanoseconds.h"
 #include "domain/refusals.h"
 #include "projections/run_history.h"
 #include "server/engine/engine.h"
 #include "server/followers/projector.h"
 #include "server/limits.h"
-#include "server/platform/clock.h"
-#include "server/platform/space_watch.h"
 #include "server/rpc/attempt_surroundings.h"
 #include "server/rpc/methods/card_views.h"
+#include "server/rpc/methods/service_conditions.h"
 #include "server/rpc/methods/timeline_json.h"
-#include "server/scheduler/service_loops.h"
 #include "server/text/described_json.h"
 #include "server/text/printable_text.h"
 #include "server/text/time_text.h"
@@ -33,118 +30,8 @@ namespace json = boost::json;
 // Records of a run among which its latest pause is looked for, from the end.
 constexpr std::size_t sought_records_max = 256;
 
-std::string text_or_empty(const json::object& object, const char* field) {
-  const json::value* value = object.if_contains(field);
-  return value != nullptr && value->is_string() ? std::string(value->get_string()) : std::string();
-}
-
-AttentionItem service_item(std::string condition, const std::string& since, std::string sentence,
-                           std::vector<std::string> next_commands = {"signalbox status"}) {
-  AttentionItem item;
-  item.kind = AttentionKind::service;
-  item.condition = std::move(condition);
-  item.since_ns = parse_time(since).value_or(0);
-  item.text = std::move(sentence);
-  item.next_commands = std::move(next_commands);
-  return item;
-}
-
-// Adds an item if status[part][field] has an error.
-void add_failure(const json::object& status, const char* part, const char* field,
-                 const std::string& what, std::vector<AttentionItem>& items) {
-  const json::value* shown = status.if_contains(part);
-  const json::object* failed = shown == nullptr ? nullptr : shown->at(field).if_object();
-  const std::string error = failed == nullptr ? "" : text_or_empty(*failed, "error");
-  if (error.empty()) return;
-  std::vector<std::string> commands;
-  if (const json::value* next = failed->if_contains("next_commands")) {
-    for (const json::value& each : next->as_array()) commands.emplace_back(each.as_string());
-  }
-  if (commands.empty()) commands.emplace_back("signalbox status");
-  items.push_back(
-      service_item(part, text_or_empty(*failed, "at"), what + ": " + error, std::move(commands)));
-}
-
-// Their texts may change with each attempt to write, and another source may fail before them: their
-// names are those of their sources.
-void add_disk_failures(const json::object& status, std::vector<AttentionItem>& items) {
-  const json::object& failures = status.at("disk_failures").as_object();
-  for (const auto& failure : failures) {
-    items.push_back(service_item("disk_failure/" + std::string(failure.key()), {},
-                                 std::string(failure.value().as_string())));
-  }
-}
-
-void add_run_root_failures(const json::object& status, std::vector<AttentionItem>& items) {
-  const json::value* failures = status.if_contains("run_root_failures");
-  if (failures == nullptr) return;
-  for (const json::value& each : failures->as_array()) {
-    const std::string failure(each.as_string());
-    items.push_back(service_item("run_root/" + failure, {}, failure));
-  }
-}
-
-void add_certificate(const json::object& status, std::vector<AttentionItem>& items) {
-  const json::value* shown = status.if_contains("certificate");
-  const json::object* certificate = shown == nullptr ? nullptr : shown->if_object();
-  if (certificate == nullptr) return;
-  const std::string state = text_or_empty(*certificate, "state");
-  if (state == "valid") return;
-  const std::string file = text_or_empty(*certificate, "file");
-  std::string text = "the certificate " + file;
-  if (state == "not_yet_valid") {
-    text += " isn't valid before " + text_or_empty(*certificate, "not_before");
-  } else {
-    text += (state == "expired" ? " was valid until " : " ends at ") +
-            text_or_empty(*certificate, "not_after");
-  }
-  items.push_back(service_item("certificate", {}, std::move(text)));
-}
-
-void add_overdue_loops(const Api& api, const ServiceLoops& loops,
-                       std::vector<AttentionItem>& items) {
-  for (const ScheduledLoop* loop : loops.all()) {
-    const std::int64_t overdue_ns = loop->overdue_ns();
-    if (overdue_ns < limits::attention_loop_overdue_ms_min * ns_per_ms) continue;
-    const std::string& name = loop->name();
-    items.push_back(service_item("loop/" + name, {},
-                                 "the service's loop " + name + " was due and hasn't ticked since",
-                                 {"signalbox loop list", "signalbox tick list --loop " + name}));
-    items.back().since_ns = api.clock.wall_ns() - overdue_ns;
-  }
-}
-
 void add_known_text(json::object& object, const char* name, const std::string& text) {
   if (!text.empty()) object[name] = text;
-}
-
-std::vector<AttentionItem> service_conditions(const Api& api, const ServiceSources& sources) {
-  std::vector<AttentionItem> items;
-  json::object status;
-  add_disk_sources(api, status);
-  for (const StatusPart& add_to : sources.status_parts) add_to(status);
-  if (api.engine.storage_full()) {
-    items.push_back(
-        service_item("storage_full", {},
-                     "there is no space left for the log: commands are refused until " +
-                         std::to_string(SpaceWatch::mebibytes_needed) + " MiB are free",
-                     {"df -h " + shell_word(api.facts.data_directory), "signalbox status"}));
-  }
-  if (const auto rebuilding = api.projector.rebuilding()) {
-    items.push_back(
-        service_item("read_models", {},
-                     "damaged read models are computed from the log again: " + rebuilding->reason));
-  }
-  add_disk_failures(status, items);
-  add_run_root_failures(status, items);
-  add_failure(status, "retention", "last", "the latest retention failed", items);
-  add_failure(status, "redaction", "unfinished", "files may have a text that was redacted", items);
-  add_failure(status, "file_retention", "last", "the latest removal of files failed", items);
-  add_failure(status, "settings", "refused", "the latest reload of the settings was refused",
-              items);
-  add_certificate(status, items);
-  add_overdue_loops(api, sources.loops, items);
-  return items;
 }
 
 }  // namespace

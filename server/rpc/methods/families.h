@@ -45,6 +45,7 @@ class Peer;
 class Redactions;
 class RetentionLoop;
 class RunRootWriter;
+class ServiceArtifacts;
 class ServiceLoops;
 class Snapshotter;
 class StepQueue;
@@ -86,6 +87,8 @@ StatusPart status_of(const RunRootWriter& run_roots);
 StatusPart status_of(const RetentionLoop& retention);
 StatusPart status_of(const Redactions& redactions);
 StatusPart status_of(const FileRetention& retention);
+// `store` is what the settings call the store of objects, if there is one.
+StatusPart status_of(const ServiceArtifacts& artifacts, const std::string& store);
 
 // Calls `planned`, later, with what the file retention would remove now. Returns false if too many
 // wait for that already. nullptr: this service removes no files.

@@ -3,6 +3,7 @@
 #include "server/followers/projector.h"
 #include "server/followers/run_root/run_root_writer.h"
 #include "server/followers/snapshotter.h"
+#include "server/platform/service_artifacts.h"
 #include "server/rpc/api.h"
 #include "server/rpc/methods/families.h"
 #include "server/scheduler/redactions.h"
@@ -68,6 +69,18 @@ StatusPart status_of(const RunRootWriter& run_roots) {
     const auto failures = run_roots.failures(run_root_failures_shown);
     status["run_roots_position"] = run_roots.written();
     status["run_root_failures"] = json::array(failures.begin(), failures.end());
+  };
+}
+
+StatusPart status_of(const ServiceArtifacts& artifacts, const std::string& store) {
+  return [&artifacts, store](json::object& status) {
+    if (artifacts.objects() == nullptr) return;
+    json::object& shown = status["artifact_store"].emplace_object();
+    shown["store"] = store;
+    json::value& trouble = shown["trouble"];
+    if (const auto found = artifacts.objects()->trouble()) {
+      trouble = {{"since", format_time(found->since_ns)}, {"message", found->error.message}};
+    }
   };
 }
 

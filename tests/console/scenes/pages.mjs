@@ -103,6 +103,26 @@ export async function nothing_needs_anybody(stage) {
   hadNoComplaint(page);
 }
 
+/** What fails in the service itself is on its page as in the inbox. */
+export async function what_fails_in_the_service(stage) {  // O1
+  const { service } = stage;
+  const page = await stage.open('?page=server', { hasAxe: true });
+  await page.getByText('No condition of the service needs you').waitFor();
+  await service.kill();
+  fs.writeFileSync(path.join(service.data, 'store'), '[default]\naws_access_key_id = a\naws_secret_access_key = b\n', { mode: 0o600 });
+  fs.writeFileSync(path.join(service.data, 'signalbox.toml'),
+    '[artifacts]\nstore = "s3://bucket/team"\nendpoint = "http://127.0.0.1:1"\ncredentials = "store"\n');
+  await service.start();
+  await service.startRun('leave files', [['go', 'true']]);
+  await eventually(async () => (await service.call('attention.list', { kinds: ['service'] })).total > 0, 'a condition of the service');
+  await page.reload();
+  await page.getByRole('alert').getByText('the store of artifacts can\'t be used').waitFor();
+  await page.getByRole('alert').getByText('signalbox status', { exact: true }).waitFor();
+  check(await page.getByText('No condition of the service needs you').count() === 0, 'it says that nothing needs anybody');
+  const found = await stage.violations(page);
+  check(found.length === 0, found.join('; '));
+}
+
 /** A project says what its cards will miss, and sees what was mended when it looks again. */
 export async function what_cards_will_miss(stage) {  // O8
   const place = repository(path.dirname(stage.service.data));
