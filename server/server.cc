@@ -58,14 +58,14 @@ bool Server::listen_over_tcp() {
   const auto address = listener_.listen_tcp(config_.listen, tls_ ? tls_->context : nullptr);
   // Once it has served, nothing but a signal ends it here: for want of a descriptor, too, it tries
   // again.
-  if (!address && !address.error().may_pass && !waits_for_address_) {
+  if (!address && !address.error().may_pass && listen_trouble_.empty()) {
     fail(EX_CONFIG, address.error().message);
     return false;
   }
   if (!address) {
-    if (!std::exchange(waits_for_address_, true)) {
+    if (std::exchange(listen_trouble_, address.error().message).empty()) {
       logger_.error("{}; it is tried again every second, and {} is served meanwhile",
-                    address.error().message, config_.socket.string());
+                    listen_trouble_, config_.socket.string());
     }
     listen_timer_.expires_after(std::chrono::seconds(1));
     listen_timer_.async_wait([this](const boost::system::error_code& error) {
@@ -73,6 +73,7 @@ bool Server::listen_over_tcp() {
     });
     return true;
   }
+  listen_trouble_.clear();
   logger_.info("listening on {}{}", *address, tls_ ? " with TLS" : "");
   if (tls_) certificate_watch_.watch(tls_->certificate);
   const bool is_open = authentication_.loopback_role().has_value();
@@ -87,8 +88,12 @@ void Server::use_tls(TlsIdentity identity) {
   tls_ = std::move(identity);
 }
 
-StatusPart Server::certificate_status() const {
+StatusPart Server::network_status() const {
   return [this](boost::json::object& status) {
+    if (!config_.listen.empty()) {
+      status["listen"] = {{"address", config_.listen}, {"trouble", nullptr}};
+      if (!listen_trouble_.empty()) status["listen"].as_object()["trouble"] = listen_trouble_;
+    }
     boost::json::value& shown = status["certificate"];
     if (!tls_) return;
     const Certificate& certificate = tls_->certificate;

@@ -181,7 +181,7 @@ class Server {
   bool listen_over_tcp();
   // Uses this certificate for new connections and says when it ends.
   void use_tls(TlsIdentity identity);
-  [[nodiscard]] StatusPart certificate_status() const;
+  [[nodiscard]] StatusPart network_status() const;
   // Returns why commands are refused now; nullopt if they are accepted.
   [[nodiscard]] std::optional<Rejection> not_ready() const;
   // Restarts all deadlines and loops, and tracks the jobs that run.
@@ -364,7 +364,7 @@ class Server {
   boost::asio::steady_timer clock_timer_;
   boost::asio::steady_timer listen_timer_;
   boost::asio::steady_timer token_timer_;
-  bool waits_for_address_ = false;
+  std::string listen_trouble_;  // why nobody is served at the address; empty: all are
   boost::asio::steady_timer runner_timer_;
   SpaceWatch space_watch_;
   boost::asio::steady_timer agent_log_timer_;

@@ -47,7 +47,7 @@ Api Server::api() {
 ServiceSources Server::service_sources() {
   ServiceSources sources{
       {status_of(log_check_), status_of(snapshotter_), status_of(run_roots_),
-       status_of(settings_reload_), certificate_status(),
+       status_of(settings_reload_), network_status(),
        status_of(artifacts_, config_.artifact_texts.store), cell_status(), status_of(redactions_)},
       loops_};
   if (retention_) sources.status_parts.push_back(status_of(*retention_));

@@ -72,8 +72,22 @@ TEST(NetworkReach, AnAddressThatIsTakenIsTriedAgain) {  // G13
   EXPECT_NE(server.messages().find("it is tried again every second"), std::string::npos)
       << server.messages();
   EXPECT_EQ(addresses_of(server.pid()), 0U);
+  // Nobody reads a log at night.
+  const auto inbox = [&] { return server.cli({"inbox", "--json"}).out; };
+  const auto metrics = [&] {
+    return run_process({"curl", "--silent", "--show-error", "--fail", "--unix-socket",
+                        (server.data() / "signalbox.sock").string(), "http://localhost/metrics"})
+        .out;
+  };
+  const std::string metric = "\nsignalbox_service_conditions{condition=\"listen\"} ";
+  EXPECT_NE(inbox().find("\"service/listen\""), std::string::npos) << inbox();
+  EXPECT_NE(metrics().find(metric + "1\n"), std::string::npos) << metrics();
+  EXPECT_NE(server.cli({"status"}).out.find("\nlisten "), std::string::npos);
   occupant.reset();
   EXPECT_TRUE(eventually([&] { return addresses_of(server.pid()) == 1; })) << server.messages();
+  EXPECT_TRUE(eventually([&] { return inbox().find("\"service/listen\"") == std::string::npos; }))
+      << inbox();
+  EXPECT_NE(metrics().find(metric + "0\n"), std::string::npos) << metrics();
   EXPECT_EQ(server.stop(), 0) << server.messages();
 }
 

@@ -68,7 +68,6 @@ Cell view_file_retention(const json::object& status, std::int64_t now_ns) {
           Style::busy};
 }
 
-// Empty if the service has no TLS.
 // Where artifacts are, if that isn't the data directory, and what is wrong with the store.
 Cell view_artifact_store(const json::object& status) {
   const json::value* const found = status.if_contains("artifact_store");
@@ -101,6 +100,15 @@ Cell view_cell(const json::object& status, std::int64_t now_ns) {
           Style::busy};
 }
 
+// Empty if the service listens on no address.
+Cell view_listen(const json::object& status) {
+  const json::object& listen = object_at(status, "listen");
+  const std::string trouble = text_at(listen, "trouble");
+  if (!trouble.empty()) return {trouble, Style::bad};
+  return {text_at(listen, "address"), Style::good};
+}
+
+// Empty if the service has no TLS.
 Cell view_certificate(const json::object& status, std::int64_t now_ns) {
   const json::object& certificate = object_at(status, "certificate");
   const std::string state = text_at(certificate, "state");
@@ -192,6 +200,7 @@ std::string view_status(const json::object& status, const Terminal& terminal) {
           {"run roots", {run_roots, failures.empty() ? Style::good : Style::bad}},
           {"held projects", view_held_projects(status, terminal)},
           {"settings", view_settings(status, now_ns)},
+          {"listen", view_listen(status)},
           {"certificate", view_certificate(status, now_ns)},
           {"redaction", view_unfinished_redaction(status)},
           {"retention",
