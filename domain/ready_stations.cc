@@ -54,6 +54,12 @@ std::vector<RunId> ReadyStations::oldest_of_each(ExecutorKind executor) const {
   return runs;
 }
 
+std::size_t ReadyStations::size(ExecutorKind executor, std::string_view queue) const {
+  const Queues& queues = by_executor_[slot(executor)];
+  const auto place = queues.find(queue);
+  return place == queues.end() ? 0 : place->second.size();
+}
+
 bool ReadyStations::empty(ExecutorKind executor) const {
   for (const auto& [name, queue] : by_executor_[slot(executor)]) {
     if (!queue.empty()) return false;

@@ -32,6 +32,7 @@ class ReadyStations {
   // Returns the run that has been ready longest of each queue of this executor, the longest first.
   [[nodiscard]] std::vector<RunId> oldest_of_each(ExecutorKind executor) const;
   [[nodiscard]] std::size_t size() const { return size_; }
+  [[nodiscard]] std::size_t size(ExecutorKind executor, std::string_view queue) const;
   [[nodiscard]] bool empty(ExecutorKind executor) const;
 
  private:

@@ -211,7 +211,8 @@ inline constexpr std::size_t past_kept_world_bytes_max = 512 * 1024 * 1024;
 inline constexpr std::int64_t attention_failed_run_ms_max = 24LL * 60 * 60 * 1000;
 inline constexpr std::size_t attention_failed_runs_max = 1000;
 inline constexpr std::size_t attention_failures_examined_max = 10'000;
-// Time after which a loop of the service that was due, and hasn't ticked since, waits for a person.
+// Time after which a loop of the service that was due, and hasn't ticked since, waits for a person,
+// as does work that no runner takes.
 inline constexpr std::int64_t attention_loop_overdue_ms_min = 30 * 60 * 1000;
 
 // Records that one report.get reads: the newest of its period.

@@ -45,11 +45,11 @@ Api Server::api() {
 }
 
 ServiceSources Server::service_sources() {
-  ServiceSources sources{
-      {status_of(log_check_), status_of(snapshotter_), status_of(run_roots_),
-       status_of(settings_reload_), network_status(),
-       status_of(artifacts_, config_.artifact_texts.store), cell_status(), status_of(redactions_)},
-      loops_};
+  ServiceSources sources{{status_of(log_check_), status_of(snapshotter_), status_of(run_roots_),
+                          status_of(settings_reload_), network_status(),
+                          status_of(artifacts_, config_.artifact_texts.store),
+                          status_of(api_, runners_), cell_status(), status_of(redactions_)},
+                         loops_};
   if (retention_) sources.status_parts.push_back(status_of(*retention_));
   if (file_retention_) sources.status_parts.push_back(status_of(*file_retention_));
   return sources;

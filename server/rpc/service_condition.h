@@ -22,10 +22,11 @@ enum class ServiceCondition : std::uint8_t {
   loop,  // one of the service is overdue
   artifact_store,
   cell,
-  listen,  // the address is taken, or not there
+  listen,   // the address is taken, or not there
+  runners,  // work waits for one, and none suits
 };
 BOOST_DESCRIBE_ENUM(ServiceCondition, storage_full, read_models, disk_failure, run_root, retention,
                     redaction, file_retention, settings, certificate, loop, artifact_store, cell,
-                    listen)
+                    listen, runners)
 
 }  // namespace signalbox

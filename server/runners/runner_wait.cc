@@ -32,7 +32,8 @@ RunnerWait wait_for(const std::string& machine, std::span<const RunnerView> runn
   }
   if (found->drains)
     return {begin + ", which takes no new jobs", "`signalbox runner drain --off " + machine + "`"};
-  return {begin + ", all of whose slots are taken", "the end of one of its jobs"};
+  return {begin + ", all of whose slots are taken", "the end of one of its jobs",
+          /*is_for_slot=*/true};
 }
 
 // Returns those of the labels that no runner has.
@@ -72,7 +73,8 @@ RunnerWait why_no_runner(const Run& run, std::span<const RunnerView> runners) {
   for (const RunnerView& runner : runners) {
     if (!is_there(runner) || !suits_runner(run, place_of(runner))) continue;
     if (!runner.drains) {
-      return {"all slots of the runners that suit it are taken", "the end of one of their jobs"};
+      return {"all slots of the runners that suit it are taken", "the end of one of their jobs",
+              /*is_for_slot=*/true};
     }
     drained.push_back(runner.runner);
   }

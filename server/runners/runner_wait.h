@@ -13,6 +13,7 @@ struct RunnerView;
 struct RunnerWait {
   std::string text;          // a clause; empty: the service itself executes it
   std::string unblocked_by;  // what has to happen
+  bool is_for_slot = false;  // that happens by itself: a job ends
 };
 
 // Returns what the run waits for, as far as runners are concerned: the one that has its workspace,

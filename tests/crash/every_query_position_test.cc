@@ -46,7 +46,8 @@ const std::map<std::string, std::vector<std::string>> fields_of_the_present = {
     {"timeline.get", {"to"}},
     {"server.status",
      {"certificate", "durable_position", "read_models_position", "run_root_failures",
-      "run_roots_position", "settings", "subscriptions", "waiting_claims", "waiting_locks"}}};
+      "run_roots_position", "runners", "settings", "subscriptions", "waiting_claims",
+      "waiting_locks"}}};
 
 void erase_present(json::object& object, const std::vector<std::string>& names) {
   for (const std::string& name : names) object.erase(name);

@@ -270,7 +270,8 @@ class RpcSite {
     parts.access = access_parts(authentication);
     parts.trigger_heartbeat = [this](const std::string& reason) { trigger_heartbeat(reason); };
     parts.check_project = [this](const Project& project) { return check_project(project); };
-    parts.status_parts = {[this](boost::json::object& status) { add_status(status); }};
+    parts.status_parts = {[this](boost::json::object& status) { add_status(status); },
+                          status_of(api, runners)};
     parts.runners->registry = &runners;
     parts.runners->queue = &runner_queue;
     parts.runners->removals = &removals;

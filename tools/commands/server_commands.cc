@@ -108,6 +108,11 @@ Cell view_listen(const json::object& status) {
   return {text_at(listen, "address"), Style::good};
 }
 
+// Empty if no work waits for a runner that isn't there.
+Cell view_runners(const json::object& status) {
+  return {text_at(object_at(object_at(status, "runners"), "trouble"), "message"), Style::bad};
+}
+
 // Empty if the service has no TLS.
 Cell view_certificate(const json::object& status, std::int64_t now_ns) {
   const json::object& certificate = object_at(status, "certificate");
@@ -198,6 +203,7 @@ std::string view_status(const json::object& status, const Terminal& terminal) {
           {"storage", {storage, full || !disk_failures.empty() ? Style::bad : Style::good}},
           {"artifacts", view_artifact_store(status)},
           {"run roots", {run_roots, failures.empty() ? Style::good : Style::bad}},
+          {"runners", view_runners(status)},
           {"held projects", view_held_projects(status, terminal)},
           {"settings", view_settings(status, now_ns)},
           {"listen", view_listen(status)},

@@ -89,6 +89,7 @@ StatusPart status_of(const Redactions& redactions);
 StatusPart status_of(const FileRetention& retention);
 // `store` is what the settings call the store of objects, if there is one.
 StatusPart status_of(const ServiceArtifacts& artifacts, const std::string& store);
+StatusPart status_of(const Api& api, const RunnerRegistry& runners);
 
 // Calls `planned`, later, with what the file retention would remove now. Returns false if too many
 // wait for that already. nullptr: this service removes no files.

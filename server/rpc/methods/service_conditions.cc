@@ -64,6 +64,7 @@ constexpr Trouble troubles[] = {
     {ServiceCondition::artifact_store, "artifact_store", "trouble",
      "the store of artifacts can't be used: "},
     {ServiceCondition::listen, "listen", "trouble", "nobody is served over TCP: "},
+    {ServiceCondition::runners, "runners", "trouble", "", "", "signalbox runner list"},
     {ServiceCondition::cell, "cell", "trouble", "the cell: ", "", "signalbox cell status"},
     {ServiceCondition::cell, "cell", "drop_trouble",
      "what the cell has dropped isn't dropped here: ", "drop", "signalbox cell status"},

@@ -1,11 +1,17 @@
 // What the followers and the retention of records add to the answer of `server.status`.
+#include "domain/nanoseconds.h"
+#include "server/engine/engine.h"
 #include "server/followers/log_check.h"
 #include "server/followers/projector.h"
 #include "server/followers/run_root/run_root_writer.h"
 #include "server/followers/snapshotter.h"
+#include "server/limits.h"
+#include "server/platform/clock.h"
 #include "server/platform/service_artifacts.h"
 #include "server/rpc/api.h"
 #include "server/rpc/methods/families.h"
+#include "server/runners/runner_registry.h"
+#include "server/runners/runner_shortage.h"
 #include "server/scheduler/redactions.h"
 #include "server/scheduler/retention_loop.h"
 #include "server/text/described_json.h"
@@ -81,6 +87,24 @@ StatusPart status_of(const ServiceArtifacts& artifacts, const std::string& store
     if (const auto found = artifacts.objects()->trouble()) {
       trouble = {{"since", format_time(found->since_ns)}, {"message", found->error.message}};
     }
+  };
+}
+
+// For as long as a lease after the start, runners may be there that haven't reported yet. What
+// waits isn't known while the log is away, and runners report to the active server of a cell.
+StatusPart status_of(const Api& api, const RunnerRegistry& runners) {
+  return [&api, &runners](json::object& status) {
+    if (api.engine.is_overdue() || (api.refuses_commands && api.refuses_commands())) return;
+    json::value& trouble = status["runners"].emplace_object()["trouble"];
+    const std::int64_t now_ns = api.clock.wall_ns();
+    if (now_ns - api.facts.started_at_ns < limits::runner_lease_ms_default * ns_per_ms) return;
+    const auto found = find_runner_shortage(api.engine.world(), api.log,
+                                            runners.list(api.clock.monotonic_ns()), now_ns);
+    if (!found) return;
+    json::object& shown = trouble.emplace_object();
+    if (found->since_ns != 0) shown["since"] = format_time(found->since_ns);
+    shown["message"] = found->message;
+    shown["next_commands"] = json::array(found->next_commands.begin(), found->next_commands.end());
   };
 }
 
