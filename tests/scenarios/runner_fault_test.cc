@@ -1,6 +1,7 @@
 // Runners when something is wrong: a disk, an artifact, the service for too long, a copied
 // directory.
 #include <csignal>
+#include <regex>
 
 #include "tests/scenarios/runner_fixture.h"
 
@@ -94,6 +95,9 @@ TEST_F(RunnerTest, AServiceThatIsAwayForTooLongFindsItsJobsEndedAndTriesThemAgai
   server_.kill();
   ASSERT_TRUE(eventually([&] { return runner.log().find("--offline-max") != std::string::npos; }))
       << runner.log();
+  // `journalctl -p warning` shows it.
+  const std::regex warning("Z warning: the service has been away for too long");
+  EXPECT_TRUE(std::regex_search(runner.log(), warning)) << runner.log();
   let_go();
   server_.start();
   expect_success(id);

@@ -64,7 +64,7 @@ class JobsOfARunner : public ::testing::Test {
   OrdersInMemory orders;
   std::vector<std::string> said;
   JobReports reports;
-  RunnerJobs jobs{orders, [](const Job& job) { return job; }, [](const std::string&) {},
+  RunnerJobs jobs{orders, [](const Job& job) { return job; }, [](bool, const std::string&) {},
                   [this](JobReports given) {
                     reports = std::move(given);
                     return std::make_unique<NotingRunner>(said);

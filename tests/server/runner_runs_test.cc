@@ -54,7 +54,7 @@ class WorkspacesOfARunner : public BuiltinStations {
 // The attempt of such a job was ended while the runner was away, and the run is over meanwhile.
 TEST_F(WorkspacesOfARunner, StayWhileAJobIsUnderWayInThem) {  // N5
   RunnerRuns runs(
-      *work, [this](const RunId& run_id) { return hold(run_id); }, [](const std::string&) {});
+      *work, [this](const RunId& run_id) { return hold(run_id); }, [](bool, const std::string&) {});
   const RunId canceled = begun();
   const RunId of_card = begun();
   const RunId ended = begun();
@@ -78,7 +78,7 @@ TEST_F(WorkspacesOfARunner, StayWhileAJobIsUnderWayInThem) {  // N5
 // Else the job of a run that was retried could begin in it while it is being removed.
 TEST_F(WorkspacesOfARunner, AreRemovedWhileNoJobMayBegin) {  // N5
   RunnerRuns runs(
-      *work, [this](const RunId& run_id) { return hold(run_id); }, [](const std::string&) {});
+      *work, [this](const RunId& run_id) { return hold(run_id); }, [](bool, const std::string&) {});
   const RunId over = begun();
   const RunId of_card = begun();
   runs.remove({over}, {}, {over});
@@ -90,7 +90,7 @@ TEST_F(WorkspacesOfARunner, AreRemovedWhileNoJobMayBegin) {  // N5
 // A job of the run was taken after its workspace was removed, and has noted its place again.
 TEST_F(WorkspacesOfARunner, OfWhichAJobIsUnderWayStayNoted) {  // N5
   RunnerRuns runs(
-      *work, [this](const RunId& run_id) { return hold(run_id); }, [](const std::string&) {});
+      *work, [this](const RunId& run_id) { return hold(run_id); }, [](bool, const std::string&) {});
   const RunId of_card = begun();
   ASSERT_TRUE(runs.remove({.run_id = of_card}).has_value());
   under_way = {of_card};

@@ -236,7 +236,7 @@ class ArtifactUploadsTest : public UploadUrlTest {
   std::vector<std::string> log_;
   ArtifactUploads uploads_{
       here_, true, [this](const json::object& params) { return answer(params); },
-      [this] { return stops_; }, [this](const std::string& text) { log_.push_back(text); }};
+      [this] { return stops_; }, [this](bool, const std::string& text) { log_.push_back(text); }};
 };
 
 TEST_F(ArtifactUploadsTest, GoStraightIntoTheStoreByOnePut) {  // N4
@@ -270,7 +270,7 @@ TEST_F(ArtifactUploadsTest, GoThroughTheServiceIfItsUrlIsNoneToUse) {  // N4
     url_ = url;
     ArtifactUploads uploads(
         here_, true, [this](const json::object& params) { return answer(params); },
-        [] { return false; }, [this](const std::string& text) { log_.push_back(text); });
+        [] { return false; }, [this](bool, const std::string& text) { log_.push_back(text); });
     const Artifact artifact = left(std::string("content for ") + url);
     EXPECT_TRUE(uploads.upload({artifact}, false)) << url;
     EXPECT_TRUE(store_.has(artifact.sha256).value());
@@ -283,7 +283,7 @@ TEST_F(ArtifactUploadsTest, GoThroughTheServiceIfItsUrlIsNoneToUse) {  // N4
 TEST_F(ArtifactUploadsTest, OfAServiceElsewhereGoToNoStoreOfThisMachine) {  // N4, P11
   ArtifactUploads uploads(
       here_, false, [this](const json::object& params) { return answer(params); },
-      [] { return false; }, [this](const std::string& text) { log_.push_back(text); });
+      [] { return false; }, [this](bool, const std::string& text) { log_.push_back(text); });
   const Artifact artifact = left(large_);
   EXPECT_TRUE(uploads.upload({artifact}, false));
   EXPECT_TRUE(store_.has(artifact.sha256).value());
@@ -378,7 +378,7 @@ TEST_F(ArtifactUploadsTest, CountOnceTheServiceHasFoundThem) {  // N4
 TEST_F(ArtifactUploadsTest, GoStraightAgainOnceTheServiceHasFoundOne) {  // N4
   ArtifactUploads uploads(
       here_, true, [this](const json::object& params) { return answer(params); },
-      [] { return false; }, [this](const std::string& text) { log_.push_back(text); },
+      [] { return false; }, [this](bool, const std::string& text) { log_.push_back(text); },
       std::chrono::milliseconds(0));
   for (const char* content : {"one\n", "two\n"}) {
     endpoint_.fail_next({.method = "PUT", .status = 200, .body = "<html>Welcome</html>"});

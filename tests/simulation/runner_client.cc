@@ -70,7 +70,7 @@ void RunnerClient::begin() {
   number_ = 0;
   jobs_ = std::make_unique<RunnerJobs>(
       disk_, [](const Job& job) { return job; },
-      [this](const std::string& text) { environment_.note(name() + ": " + text); },
+      [this](bool, const std::string& text) { environment_.note(name() + ": " + text); },
       [this](JobReports reports) {
         return std::make_unique<SimulatedJobRunner>(environment_, machine_, process_,
                                                     std::move(reports));

@@ -195,7 +195,8 @@ bool ArtifactUploads::put_directly(const json::object& answer, std::string_view 
 }
 
 void ArtifactUploads::note_direct_success() {
-  if (std::exchange(has_told_failure_, false)) log_("artifacts go straight into the store again");
+  if (std::exchange(has_told_failure_, false))
+    log_(/*ok=*/true, "artifacts go straight into the store again");
   direct_again_at_.reset();
 }
 
@@ -203,7 +204,8 @@ void ArtifactUploads::note_direct_failure(const std::string& why) {
   if (is_stopping_()) return;
   direct_again_at_ = std::chrono::steady_clock::now() + pause_;
   if (std::exchange(has_told_failure_, true)) return;
-  log_("artifacts go through the service: its store of objects can't be used from here: " + why);
+  log_(/*ok=*/false,
+       "artifacts go through the service: its store of objects can't be used from here: " + why);
 }
 
 }  // namespace signalbox

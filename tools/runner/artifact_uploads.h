@@ -21,7 +21,7 @@ class ArtifactUploads {
  public:
   // Calls `runner.upload` with the params, to which it adds who the runner is.
   using Call = std::function<Called<boost::json::object>(boost::json::object params)>;
-  using Log = std::function<void(const std::string& text)>;
+  using Log = std::function<void(bool ok, const std::string& text)>;
 
   // How long a store that couldn't be used isn't tried again, unless the constructor is given
   // another pause: each try may take a time-out.

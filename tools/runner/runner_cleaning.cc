@@ -74,8 +74,8 @@ void RunnerLink::remove_worktree(RunnerRuns& runs, const WorkspaceRemoval& remov
   if (said) {
     runs.forget(removal.run_id);
   } else {  // the service asks again
-    log_("what became of the worktree of run " + to_string(removal.run_id) +
-         " isn't said yet: " + message_of(said.error()));
+    log_(/*ok=*/false, "what became of the worktree of run " + to_string(removal.run_id) +
+                           " isn't said yet: " + message_of(said.error()));
   }
   const std::lock_guard lock(mutex_);
   removals_.erase(removal.run_id);
@@ -85,7 +85,7 @@ void RunnerLink::remove_old_files() {
   work_.remove_old();
   const auto removed = remove_old_artifacts(artifacts_, jobs_.unsent_artifacts(),
                                             SystemClock().wall_ns() - artifacts_kept_ns);
-  if (!removed) log_("old artifacts aren't removed: " + removed.error().message);
+  if (!removed) log_(/*ok=*/false, "old artifacts aren't removed: " + removed.error().message);
 }
 
 void RunnerLink::ask_about_runs(RunnerRuns& runs) {

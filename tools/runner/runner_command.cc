@@ -1,7 +1,6 @@
 #include "tools/runner/runner_command.h"
 
 #include <csignal>
-#include <functional>
 #include <memory>
 #include <thread>
 
@@ -113,12 +112,11 @@ Called<RunnerSettings> settings_of(const RunnerOptions& options) {
 // How long a runner that was evicted waits for its jobs' ends, beyond their own time for it.
 constexpr std::chrono::seconds eviction_patience{30};
 
-using LogLine = std::function<void(const std::string& text)>;
-
-// Returns what writes lines as the server's log has them; it may be called by any thread.
-LogLine runner_log() {
-  return [logger = make_logger("info", "auto")](const std::string& text) {
-    log_about(*logger, spdlog::level::info, {}, text);
+// Returns what writes lines as the server's log has them, with troubles as warnings; it may be
+// called by any thread.
+RunnerLink::Log runner_log() {
+  return [logger = make_logger("info", "auto")](bool ok, const std::string& text) {
+    log_about(*logger, ok ? spdlog::level::info : spdlog::level::warn, {}, text);
   };
 }
 
@@ -131,28 +129,33 @@ sigset_t stop_signals() {
 }
 
 // Calls link.stop() at the first signal, until `over` is set: then the caller sends it one.
-void stop_on_signal(RunnerLink& link, const std::atomic<bool>& over, const LogLine& log_line) {
+void stop_on_signal(RunnerLink& link, const std::atomic<bool>& over,
+                    const RunnerLink::Log& log_line) {
   const sigset_t signals = stop_signals();
   int signal = 0;
   while (::sigwait(&signals, &signal) != 0) {
   }
-  if (!over) log_line("stopping: its jobs go on, and the next start of this runner follows them");
+  if (!over) {
+    log_line(/*ok=*/true,
+             "stopping: its jobs go on, and the next start of this runner follows them");
+  }
   link.stop();
 }
 
 // Ends the jobs of a runner that was evicted: they are done elsewhere, so none may go on unnoticed.
-void end_jobs(RunnerJobs& jobs, const LogLine& log_line) {
+void end_jobs(RunnerJobs& jobs, const RunnerLink::Log& log_line) {
   jobs.cancel_all();
   for (const std::string& job_id : jobs.await_ends(eviction_patience)) {
-    log_line("job " + job_id +
-             " hasn't ended yet, and may go on: kill what has SIGNALBOX_SPAN_ID=" +
-             jobs.span_of(job_id) + " in its environment");
+    log_line(/*ok=*/false,
+             "job " + job_id +
+                 " hasn't ended yet, and may go on: kill what has SIGNALBOX_SPAN_ID=" +
+                 jobs.span_of(job_id) + " in its environment");
   }
 }
 
 Called<void> run_runner(const Invocation& invocation, const RunnerOptions& options) {
   keep_owner_bits();
-  const LogLine log_line = runner_log();
+  const RunnerLink::Log log_line = runner_log();
   const ServerAddress server = TRY(invocation.server_address());
   RunnerSettings settings = TRY(settings_of(options));
   RunnerRepositories repositories = TRY(repositories_of(options.repositories));
@@ -163,7 +166,7 @@ Called<void> run_runner(const Invocation& invocation, const RunnerOptions& optio
   RunnerWork work = TRY(RunnerWork::open(TRY(absolute_path("--work", options.work))));
   if (const std::string known = work.identity().runner;
       !known.empty() && !options.name.empty() && !known.starts_with(runner_id(options.name, ""))) {
-    log_line("it stays " + known + ": --name is for a new --work");
+    log_line(/*ok=*/true, "it stays " + known + ": --name is for a new --work");
   }
   const auto relay = TRY(JobRelay::listen(work.socket(), server, work.jobs()));
   RunnerJobs* known = nullptr;

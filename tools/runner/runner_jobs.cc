@@ -36,7 +36,7 @@ RunnerJobs::RunnerJobs(RunnerOrders& orders, JobHere job_here, Log log,
           [this](const Job& job, const std::string& ref) { note_submitted(job, ref); },
           [this](const Job& job, const JobResult& result) { note_finished(job, result); },
           [this](const Job& job, const ExecutorError& error) {
-            log_("job " + job.id + ": " + error.code + ": " + error.message);
+            log_(/*ok=*/false, "job " + job.id + ": " + error.code + ": " + error.message);
           }})) {}
 
 std::string RunnerJobs::secret_of(const std::string& job_id) const {
@@ -90,7 +90,7 @@ void RunnerJobs::take(const RunnerOrder& order) {
 
 // The job isn't begun, and its end is told: else the service would order it again at once.
 void RunnerJobs::refuse(const RunnerOrder& order, Failure why) {
-  log_("job " + order.job.id + " isn't taken: " + std::string(why.message));
+  log_(/*ok=*/false, "job " + order.job.id + " isn't taken: " + std::string(why.message));
   Taken& refused = jobs_[order.job.id];
   refused.order = order;
   refused.is_tracked = true;
@@ -148,15 +148,17 @@ bool RunnerJobs::is_to_be_sent(const Taken& taken) {
 bool RunnerJobs::forget_if_over(const std::string& job_id, Taken& taken) {
   if (!taken.is_unwanted || !taken.result || is_to_be_sent(taken)) return false;
   const auto forgotten = orders_.forget(job_id);
-  if (!forgotten) log_("job " + job_id + " isn't forgotten: " + message_of(forgotten.error()));
+  if (!forgotten)
+    log_(/*ok=*/false, "job " + job_id + " isn't forgotten: " + message_of(forgotten.error()));
   ++done_;
   return true;
 }
 
 void RunnerJobs::log_forgotten(const std::string& job_id, const Taken& taken) const {
   if (taken.is_unwanted || taken.is_sent) return;
-  log_("the service has ended the job's attempt before: job " + job_id +
-       (taken.result ? " has ended, and its result isn't taken" : " is ended here"));
+  log_(/*ok=*/true,
+       "the service has ended the job's attempt before: job " + job_id +
+           (taken.result ? " has ended, and its result isn't taken" : " is ended here"));
 }
 
 void RunnerJobs::apply(const RunnerAnswer& answer, const std::vector<RunnerJobReport>& asked) {
@@ -296,7 +298,7 @@ void RunnerJobs::replace_result(const std::string& job_id, Failure why) {
   const std::lock_guard lock(mutex_);
   const auto place = jobs_.find(job_id);
   if (place == jobs_.end()) return;
-  log_("job " + job_id + ": " + std::string(why.message));
+  log_(/*ok=*/false, "job " + job_id + ": " + std::string(why.message));
   JobResult failed;
   if (place->second.result) failed.usage = place->second.result->usage;
   failed.failure = std::move(why);
@@ -353,7 +355,7 @@ void RunnerJobs::note_submitted(const Job& job, const std::string& external_ref)
   // With its ref, a job that has removed its own directory isn't begun again after a restart.
   place->second.order.job.external_ref = external_ref;
   if (const auto kept = orders_.take(place->second.order); !kept) {
-    log_("job " + job.id + ": " + message_of(kept.error()));
+    log_(/*ok=*/false, "job " + job.id + ": " + message_of(kept.error()));
   }
 }
 

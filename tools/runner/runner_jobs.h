@@ -31,7 +31,7 @@ struct EndedJob {
 // Any thread.
 class RunnerJobs {
  public:
-  using Log = std::function<void(const std::string& text)>;
+  using Log = std::function<void(bool ok, const std::string& text)>;
 
   using MakeRunner = std::function<std::unique_ptr<JobRunner>(JobReports reports)>;
   // Returns the job with this machine's paths in the place of the service's.

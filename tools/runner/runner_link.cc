@@ -117,7 +117,7 @@ Called<void> RunnerLink::register_runner() {
   if (!work_.identity().runner.empty()) return {};
   const auto given = TRY(reports_.call("runner.register", {{"name", settings_.name}}));
   TRY(work_.note_registration(text_at(given, "runner"), text_at(given, "key")));
-  log_("registered as " + work_.identity().runner);
+  log_(/*ok=*/true, "registered as " + work_.identity().runner);
   return {};
 }
 
@@ -159,13 +159,13 @@ Called<void> RunnerLink::exchange() {
       refuse_unreadable_orders(*answered);
       const auto answer = from_json_of_any_version<RunnerAnswer>(std::move(*answered));
       if (!answer) return tl::unexpected(from_rejection(answer.error()));
-      if (!trouble_.empty()) log_("the service answers again");
+      if (!trouble_.empty()) log_(/*ok=*/true, "the service answers again");
       trouble_.clear();
       away_since_.reset();
       note_active_(reports_.address().endpoints.front());
       backoff.reset();
       if (answer->drains != drains_) {
-        log_(answer->drains ? "takes no new jobs: it is drained" : "takes jobs again");
+        log_(/*ok=*/true, answer->drains ? "takes no new jobs: it is drained" : "takes jobs again");
       }
       drains_ = answer->drains;
       {
@@ -235,12 +235,12 @@ void RunnerLink::note_away(const CallError& why) {
     if (code_of(why) == "UNAUTHENTICATED") {
       for (const std::string& next : next_commands_of(why)) said += "; try: " + next;
     }
-    log_(said);
+    log_(/*ok=*/false, said);
   }
   trouble_ = text;
   if (now - *away_since_ < milliseconds(settings_.offline_ms_max) || jobs_.size() == 0) return;
   if (std::exchange(has_given_up_, true)) return;
-  log_("the service has been away for too long (--offline-max): its jobs are ended");
+  log_(/*ok=*/false, "the service has been away for too long (--offline-max): its jobs are ended");
   jobs_.cancel_all();
 }
 

@@ -36,7 +36,7 @@ struct RunnerSettings {
 
 class RunnerLink {
  public:
-  using Log = std::function<void(const std::string& text)>;
+  using Log = std::function<void(bool ok, const std::string& text)>;
   // Returns where the service is, with the access token as it is now.
   using FindServer = std::function<Called<ServerAddress>()>;
 

@@ -37,13 +37,15 @@ Called<bool> RunnerLink::finish(const EndedJob& job, const JobResult& result) {
   const bool taken = true_at(said, "taken");
   const std::string usage = text_at(said, "usage");
   if (!taken && !job.is_unwanted) {
-    log_("the service doesn't take the result of the job " + job.job_id +
-         ": it has it already, or has ended the job's attempt before");
+    log_(/*ok=*/true, "the service doesn't take the result of the job " + job.job_id +
+                          ": it has it already, or has ended the job's attempt before");
   }
-  if (usage == "recorded") log_("what the job " + job.job_id + " has used up is recorded");
+  if (usage == "recorded")
+    log_(/*ok=*/true, "what the job " + job.job_id + " has used up is recorded");
   if (usage == "unknown") {
-    log_("what the job " + job.job_id +
-         " has used up isn't recorded: the service knows nothing of its attempt, or no more");
+    log_(/*ok=*/false,
+         "what the job " + job.job_id +
+             " has used up isn't recorded: the service knows nothing of its attempt, or no more");
   }
   return taken;
 }
@@ -126,7 +128,8 @@ void RunnerLink::send_outputs() {
       // Whoever asked is told that it didn't come, and it comes when the job has ended.
       const bool is_over = !sent && code_of(sent.error()) == "FORBIDDEN";
       if (!sent && !is_over)
-        log_("the output of job " + job_id + " isn't sent: " + message_of(sent.error()));
+        log_(/*ok=*/false,
+             "the output of job " + job_id + " isn't sent: " + message_of(sent.error()));
     }
   }
 }
@@ -144,8 +147,8 @@ void RunnerLink::send_results() {
       jobs_.note_sent(job->job_id, *sent);
       trouble.clear();
     } else if (is_about_the_result(sent.error()) && job->is_unwanted) {
-      log_("what the job " + job->job_id +
-           " has used up isn't recorded: " + message_of(sent.error()));
+      log_(/*ok=*/false, "what the job " + job->job_id +
+                             " has used up isn't recorded: " + message_of(sent.error()));
       jobs_.note_sent(job->job_id, /*taken=*/false);
     } else if (is_about_the_result(sent.error())) {
       jobs_.replace_result(job->job_id,
@@ -155,7 +158,7 @@ void RunnerLink::send_results() {
     } else {
       const std::string text =
           "the result of job " + job->job_id + " isn't sent yet: " + message_of(sent.error());
-      if (text != trouble) log_(text);
+      if (text != trouble) log_(/*ok=*/false, text);
       trouble = text;
       jobs_.send_again(job->job_id);
     }

@@ -96,7 +96,8 @@ WorkspaceOutcome RunnerRuns::remove(const RunId& id, bool is_handed_on) {
   done.path = (root / "workspace").string();
   const auto leave = [&](const std::string& why) {
     left_.insert(id);
-    log_("the workspace of run " + to_string(id) + " stays in " + root.string() + ": " + why);
+    log_(/*ok=*/false,
+         "the workspace of run " + to_string(id) + " stays in " + root.string() + ": " + why);
     done.reason = why;
     return done;
   };
@@ -113,8 +114,8 @@ WorkspaceOutcome RunnerRuns::remove(const RunId& id, bool is_handed_on) {
     const RemovalOutcome outcome = remove_worktree(request);
     done.rescued = !outcome.rescue_ref.empty();
     if (done.rescued) {
-      log_("work of run " + to_string(id) + " that was in no commit is kept in " +
-           (*placed)->repository + " as " + outcome.rescue_ref);
+      log_(/*ok=*/true, "work of run " + to_string(id) + " that was in no commit is kept in " +
+                            (*placed)->repository + " as " + outcome.rescue_ref);
     }
     if (outcome.result == Removal::left) return leave(outcome.reason);
   }
@@ -150,8 +151,8 @@ std::optional<WorkspaceOutcome> RunnerRuns::remove(const WorkspaceRemoval& remov
                                       repository, remote, to_string(id));
   if (stopped_) return std::nullopt;
   if (!pushed) {
-    log_("work of run " + to_string(id) + " isn't at " + without_credentials(remote) + ": " +
-         pushed.error());
+    log_(/*ok=*/false, "work of run " + to_string(id) + " isn't at " + without_credentials(remote) +
+                           ": " + pushed.error());
     Push& push = pushes_[id];
     push.not_before = now + push_pause;
     if (++push.failures < pushes_max) return std::nullopt;

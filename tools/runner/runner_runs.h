@@ -26,7 +26,7 @@ struct WorkspaceOutcome {
 
 class RunnerRuns {
  public:
-  using Log = std::function<void(const std::string& text)>;
+  using Log = std::function<void(bool ok, const std::string& text)>;
   // Keeps jobs of the run from being begun as long as the result lives, as when it is retried while
   // its workspace is removed; nullptr if one is under way here: after the runner was away, one may
   // be whose attempt the service has ended meanwhile. Any thread.
