@@ -48,8 +48,13 @@ std::shared_ptr<RunnerParts> Server::runner_parts() {
   runners_.restore(engine_.world());
   former_decisions_.enforce();
   (void)remove_tree(parts.uploads);  // what an earlier process left is uploaded again
-  parts.look_again = [this](const std::string& job_id) {
-    job_troubles_.forget(job_id);  // its runner answers
+  parts.look_again = [this](const std::string& job_id, const std::string& undelivered) {
+    if (undelivered.empty()) {
+      job_troubles_.forget(job_id);  // its runner answers
+    } else if (const std::string why = "its runner can't send its result: " + undelivered;
+               job_troubles_.note(job_id, {why, clock_.wall_ns()})) {
+      logger_.warn("job {}: {}", job_id, why);
+    }
     if (jobs_) jobs_->look_again(job_id);
   };
   parts.offers_changed = [this] { schedule_turn(); };

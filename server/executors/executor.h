@@ -87,9 +87,11 @@ struct ExecutorError {
 template <class T>
 using Executed = tl::expected<T, ExecutorError>;
 
+inline constexpr const char* job_storage_code = "JOB_STORAGE";
+
 // Returns JOB_STORAGE (transient), for an executor whose files can't be read or written.
 inline tl::unexpected<ExecutorError> storage_error(const StoreError& error) {
-  return tl::unexpected(ExecutorError{ErrorClass::transient, "JOB_STORAGE", error.message});
+  return tl::unexpected(ExecutorError{ErrorClass::transient, job_storage_code, error.message});
 }
 
 class Executor {

@@ -2,6 +2,7 @@
 
 #include "domain/nanoseconds.h"
 #include "domain/pipeline.h"
+#include "server/executors/executor.h"
 #include "server/limits.h"
 #include "server/platform/clock.h"
 #include "server/rpc/api.h"
@@ -27,8 +28,12 @@ AttemptSurroundings attempt_surroundings(const Api& api, const Run& run) {
 }
 
 std::string lasting_job_trouble(const Api& api, const Run& run) {
-  if (!api.job_trouble || is_remote(run.definition())) return {};
+  if (!api.job_trouble) return {};
   const auto trouble = api.job_trouble(run.attempt->job_id);
+  // What an endpoint answers is no matter of this machine, unlike a disk that can't be read.
+  if (trouble && is_remote(run.definition()) && !trouble->text.starts_with(job_storage_code)) {
+    return {};
+  }
   const auto ago_ms = [](std::int64_t from_ns, std::int64_t to_ns) {
     return (to_ns - from_ns) / ns_per_ms;
   };

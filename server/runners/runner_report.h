@@ -25,10 +25,12 @@ struct RunnerJobReport {
   bool finished = false;     // the service has taken its result (`runner.finish`)
   bool ending = false;       // it is being ended
   bool unwanted = false;     // it is to be forgotten, once it has ended
+  std::optional<std::string> undelivered = std::nullopt;  // why its result couldn't be sent so far
 
   bool operator==(const RunnerJobReport&) const = default;
 };
-BOOST_DESCRIBE_STRUCT(RunnerJobReport, (), (job_id, external_ref, finished, ending, unwanted))
+BOOST_DESCRIBE_STRUCT(RunnerJobReport, (),
+                      (job_id, external_ref, finished, ending, unwanted, undelivered))
 
 struct RunnerReport {
   std::string runner;  // its id

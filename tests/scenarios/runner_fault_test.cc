@@ -104,6 +104,23 @@ TEST_F(RunnerTest, AServiceThatIsAwayForTooLongFindsItsJobsEndedAndTriesThemAgai
   expect_each_once();
 }
 
+// Else the run would be under way for ever, past its timeout, and nobody would know.
+TEST_F(RunnerTest, AResultThatCannotBeSentNeedsAPersonUntilItIsThere) {  // N4, O1
+  RunnerProcess& runner = start_runner("one", {"--labels", "gpu"});
+  write_text(server_.data() / "uploads", "no directory");
+  const std::string id = start_run(R"(seq 1 90000 > "$SIGNALBOX_ARTIFACTS_DIR/a.txt")");
+  const auto inbox = [&] { return server_.cli({"inbox"}).out; };
+  EXPECT_TRUE(eventually([&] {
+    return inbox().find("its runner can't send its result") != std::string::npos;
+  })) << inbox()
+      << why(id) << runner.log();
+  EXPECT_NE(runner.log().find("Z warning: the result of job "), std::string::npos) << runner.log();
+  EXPECT_EQ(status(id), "running");
+  fs::remove(server_.data() / "uploads");
+  expect_success(id);
+  EXPECT_EQ(inbox().find("its runner can't send its result"), std::string::npos) << inbox();
+}
+
 TEST_F(RunnerTest, OneThatEndsGetsNoJobsMeanwhile) {  // N3
   RunnerProcess& ending = start_runner("one", {"--labels", "gpu"});
   start_runner("two", {"--labels", "gpu"});

@@ -77,6 +77,22 @@ TEST_F(RpcRunWhy, AJobThatCannotBeAskedWaitsForAPersonOnceThatLasts) {  // O1, T
   EXPECT_TRUE(waiting().empty()) << "calls for it succeed again";
 }
 
+// What an endpoint answers isn't of this machine, and a disk that can't be read is.
+TEST_F(RpcRunWhy, AJobOfAnEndpointWaitsForAPersonWhereItsFilesCannotBeRead) {  // O1, T8
+  signalbox::Run run = *engine.world().find_run(*parse_uuid(run_));
+  PipelineDefinition pipeline = *run.pipeline;
+  pipeline.stations.front().executor = ExecutorKind::modal;
+  pipeline.stations.front().modal.emplace();
+  run.pipeline = std::make_shared<const PipelineDefinition>(pipeline);
+  std::string text = "REMOTE_UNAUTHENTICATED: who are you?";
+  api.job_trouble = [&text, at_ns = clock.wall_ns()](const std::string&) {
+    return JobTrouble{text, at_ns, at_ns - job_trouble_waits_ms_min * ns_per_ms};
+  };
+  EXPECT_EQ(lasting_job_trouble(api, run), "");
+  text = "JOB_STORAGE: Input/output error";
+  EXPECT_EQ(lasting_job_trouble(api, run), text);
+}
+
 TEST(JobTroubles, KeepTheLatestOfEachJobUntilItsEnd) {  // A14
   JobTroubles troubles;
   troubles.note("one", {"A: first", 1});

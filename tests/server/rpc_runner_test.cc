@@ -295,6 +295,29 @@ TEST_F(RpcRunners, AreDecidedAboutThoughTheyHaveNotReportedHere) {  // K3, N3
   EXPECT_EQ(refusal("runner.exchange", report()), "");
 }
 
+// It is shown as a trouble of the job until the result is there.
+TEST_F(RpcRunners, SayWhyAResultCannotBeSent) {  // N4, O1
+  const std::string job = wanted_job();
+  const auto reported = [&](const json::object& more) {
+    json::object said{{"job_id", job}, {"external_ref", "1"}};
+    for (const auto& each : more) said[each.key()] = each.value();
+    looked_again.clear();
+    return refusal("runner.exchange", report({{"jobs", json::array{said}}}));
+  };
+  using Looks = std::vector<std::pair<std::string, std::string>>;
+  EXPECT_EQ(reported({}), "");
+  EXPECT_EQ(looked_again, (Looks{{job, ""}}));
+  for (int report = 0; report < 2; ++report) {
+    EXPECT_EQ(reported({{"undelivered", "HTTP 403"}, {"ending", true}}), "");
+    EXPECT_EQ(looked_again, (Looks{{job, "HTTP 403"}})) << "also when nothing else is new";
+  }
+  EXPECT_EQ(reported({{"undelivered", std::string(limits::reason_bytes_max, 'a')}}), "");
+  EXPECT_EQ(reported({{"undelivered", std::string(limits::reason_bytes_max + 1, 'a')}}),
+            "INVALID_PARAMS");
+  EXPECT_EQ(reported({{"finished", true}}), "");
+  EXPECT_EQ(looked_again, (Looks{{job, ""}}));
+}
+
 // An earlier version had kept them in a file, and the log had no room for them.
 TEST_F(RpcRunners, DecisionsThatTheLogDoesNotHaveAreUndone) {  // N3
   EXPECT_EQ(refusal("runner.exchange", report()), "");

@@ -249,6 +249,8 @@ class RpcSite {
   // Decisions about runners that the log doesn't have: whether the runner was evicted, or drained.
   std::vector<std::pair<std::string, bool>> unrecorded;
   RunnerQueue runner_queue{engine, clock, runners, removals};
+  // Jobs about which a runner told something, and why their results can't be sent.
+  std::vector<std::pair<std::string, std::string>> looked_again;
   ServiceLoops loops{engine};
   std::function<void(const std::string& reason)> trigger_heartbeat = [](const std::string&) {};
   CheckProject check_project = [](const Project&) { return boost::json::object(); };
@@ -277,6 +279,9 @@ class RpcSite {
     parts.runners->removals = &removals;
     parts.runners->key = "key of this service";
     parts.runners->uploads = "/nonexistent";
+    parts.runners->look_again = [this](const std::string& job_id, const std::string& undelivered) {
+      looked_again.emplace_back(job_id, undelivered);
+    };
     parts.runners->undo_unrecorded = [this](const std::string& runner, bool evicted) {
       return std::erase(unrecorded, std::pair(runner, evicted)) > 0;
     };

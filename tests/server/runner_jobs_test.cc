@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "domain/limits.h"
+
 namespace signalbox {
 namespace {
 
@@ -114,6 +116,37 @@ TEST_F(JobsOfARunner, WhoseWorkspaceCannotBeNotedAreNotBegun) {  // N5
   ASSERT_TRUE(ended.has_value());
   EXPECT_EQ(ended->result.failure.code, "JOB_STORAGE");
   EXPECT_EQ(ended->result.failure.error_class, ErrorClass::transient);
+}
+
+TEST_F(JobsOfARunner, SayWhyTheirResultsCannotBeSentUntilTheyAre) {  // N4, O1
+  order("job", run);
+  Job job;
+  job.id = "job";
+  job.run_id = run;
+  reports.finished(job, {});
+  ASSERT_TRUE(jobs.next_ended());
+  EXPECT_FALSE(jobs.report().front().undelivered);
+  jobs.send_again("job", std::string(limits::reason_bytes_max + 1, 'a'));
+  ASSERT_TRUE(jobs.report().front().undelivered);
+  EXPECT_LE(jobs.report().front().undelivered->size(), limits::reason_bytes_max);
+  jobs.note_sent("job", /*taken=*/true);
+  EXPECT_FALSE(jobs.report().front().undelivered);
+}
+
+// A report is one line, and jobs have little else to say.
+TEST_F(JobsOfARunner, SayItOfSomeOnlyWhereManyCannotBeSent) {  // N4
+  constexpr std::size_t many = 100;
+  for (std::size_t each = 0; each < many; ++each) {
+    const std::string id = std::to_string(each);
+    order(id, run);
+    jobs.send_again(id, std::string(limits::reason_bytes_max, 'a'));
+  }
+  std::size_t said_bytes = 0;
+  for (const RunnerJobReport& each : jobs.report()) {
+    said_bytes += each.undelivered.value_or("").size();
+  }
+  EXPECT_GT(said_bytes, 0U);
+  EXPECT_LE(said_bytes, 64U * 1024);
 }
 
 }  // namespace

@@ -11,7 +11,9 @@ void SimulatedServer::add_runners(RunnerParts& parts) {
   parts.queue = &runner_queue_;
   parts.removals = &runner_removals_;
   parts.key = "key of runners";
-  parts.look_again = [this](const std::string& job_id) { jobs_.look_again(job_id); };
+  parts.look_again = [this](const std::string& job_id, const std::string&) {
+    jobs_.look_again(job_id);
+  };
   parts.offers_changed = [this] { schedule_turn(); };
 }
 

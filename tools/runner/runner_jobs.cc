@@ -24,6 +24,8 @@ Failure not_kept(const CallError& why) {
 // Between two attempts to send one result.
 constexpr std::chrono::milliseconds send_pause_min{200};
 constexpr std::chrono::milliseconds send_pause_max{10'000};
+// Of the texts in one report that say why results can't be sent: a report is one line.
+constexpr std::size_t reported_undelivered_bytes = 64 * 1024;
 
 }  // namespace
 
@@ -197,9 +199,13 @@ void RunnerJobs::apply(const RunnerAnswer& answer, const std::vector<RunnerJobRe
 std::vector<RunnerJobReport> RunnerJobs::report() const {
   const std::lock_guard lock(mutex_);
   std::vector<RunnerJobReport> reports;
+  std::size_t undelivered_bytes = 0;
   for (const auto& [job_id, taken] : jobs_) {
-    reports.push_back(
-        {job_id, taken.external_ref, taken.is_sent, taken.is_ending, taken.is_unwanted});
+    RunnerJobReport& report = reports.emplace_back(RunnerJobReport{
+        job_id, taken.external_ref, taken.is_sent, taken.is_ending, taken.is_unwanted});
+    undelivered_bytes += taken.undelivered.size();
+    if (taken.undelivered.empty() || undelivered_bytes > reported_undelivered_bytes) continue;
+    report.undelivered = taken.undelivered;
   }
   return reports;
 }
@@ -276,6 +282,7 @@ void RunnerJobs::note_sent(const std::string& job_id, bool taken) {
   place->second.is_sending = false;
   place->second.is_sent = true;
   place->second.is_told = !taken;
+  place->second.undelivered.clear();
   if (forget_if_over(job_id, place->second)) {
     jobs_.erase(place);
   } else {
@@ -283,7 +290,7 @@ void RunnerJobs::note_sent(const std::string& job_id, bool taken) {
   }
 }
 
-void RunnerJobs::send_again(const std::string& job_id) {
+void RunnerJobs::send_again(const std::string& job_id, const std::string& why) {
   const std::lock_guard lock(mutex_);
   const auto place = jobs_.find(job_id);
   if (place == jobs_.end()) return;
@@ -291,6 +298,7 @@ void RunnerJobs::send_again(const std::string& job_id) {
   taken.is_sending = false;
   taken.send_pause = std::clamp(2 * taken.send_pause, send_pause_min, send_pause_max);
   taken.send_at = Clock::now() + taken.send_pause;
+  taken.undelivered = shortened(why, limits::reason_bytes_max);
   ended_.notify_one();
 }
 

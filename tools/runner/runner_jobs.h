@@ -72,8 +72,9 @@ class RunnerJobs {
   // Notes that the service has answered: it has the result (`taken`), or has ended the attempt
   // before, and has recorded what the job used up as far as it knows of it.
   void note_sent(const std::string& job_id, bool taken);
-  // Has the result sent again later, after an attempt that failed. Others aren't held up.
-  void send_again(const std::string& job_id);
+  // Has the result sent again later, after an attempt that failed for this reason. Others aren't
+  // held up.
+  void send_again(const std::string& job_id, const std::string& why);
   // Has this sent instead of a result that can't be.
   void replace_result(const std::string& job_id, Failure why);
 
@@ -101,6 +102,7 @@ class RunnerJobs {
     bool is_sending = false;
     std::chrono::milliseconds send_pause{0};
     Clock::time_point send_at{};  // not before
+    std::string undelivered;      // why the latest attempt failed
     std::string external_ref;
     std::optional<JobResult> result;
   };

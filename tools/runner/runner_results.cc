@@ -160,7 +160,7 @@ void RunnerLink::send_results() {
           "the result of job " + job->job_id + " isn't sent yet: " + message_of(sent.error());
       if (text != trouble) log_(/*ok=*/false, text);
       trouble = text;
-      jobs_.send_again(job->job_id);
+      jobs_.send_again(job->job_id, message_of(sent.error()));
     }
   }
 }

@@ -152,8 +152,10 @@ struct RunnerParts {
   std::filesystem::path uploads{};  // the directory of artifacts that aren't complete yet
   std::filesystem::path jobs{};     // where the output of jobs is kept
   UploadBudget budget{};
-  // A runner told something about the job.
-  std::function<void(const std::string& job_id)> look_again = [](const std::string&) {};
+  // A runner told something about the job. `undelivered` says why its result can't be sent; "": no
+  // attempt to send it has failed.
+  std::function<void(const std::string& job_id, const std::string& undelivered)> look_again =
+      [](const std::string&, const std::string&) {};
   // What the runners offer has changed.
   std::function<void()> offers_changed = [] {};
   // Undoes a drain, or an eviction, that the log doesn't have: one of an earlier version, for which

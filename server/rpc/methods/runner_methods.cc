@@ -1,6 +1,7 @@
 // `runner.*`: what programs on other machines that execute jobs tell and are told, and what people
 // see and decide about them.
 #include <algorithm>
+#include <map>
 #include <set>
 #include <span>
 #include <utility>
@@ -114,6 +115,7 @@ Decided<void> check_report(const RunnerReport& report) {
   for (const RunnerJobReport& job : report.jobs) {
     TRY(require_at_most("job_id", job.job_id, limits::path_bytes_max));
     TRY(require_at_most("external_ref", job.external_ref, limits::path_bytes_max));
+    TRY(require_at_most("undelivered", job.undelivered.value_or(""), limits::reason_bytes_max));
   }
   return {};
 }
@@ -133,11 +135,18 @@ void exchange(Api& api, Call& call, RunnerParts& parts) {
     if (!job.unwanted) forget.push_back(job.job_id);
     return true;
   });
+  std::map<std::string, std::string> undelivered;
+  for (RunnerJobReport& job : report->jobs) {
+    if (job.undelivered) undelivered[job.job_id] = *std::exchange(job.undelivered, std::nullopt);
+  }
   const auto news = parts.registry->report(*report, now_ns, call.origin.actor);
   if (!news) return call.responder.reject(news.error());
   if (report->number == 1) parts.removals->ask_again(report->runner);
   if (news->offers) parts.offers_changed();
-  for (const std::string& job_id : news->jobs) parts.look_again(job_id);
+  for (const std::string& job_id : news->jobs) {
+    if (!undelivered.contains(job_id)) parts.look_again(job_id, {});
+  }
+  for (const auto& [job_id, why] : undelivered) parts.look_again(job_id, why);
   const std::int64_t wait_ms = report->wait_ms.value_or(0);
   parts.queue->answer_or_wait(report->runner, call.responder,
                               wait_ms == 0 ? 0 : now_ns + wait_ms * 1'000'000, forget);
@@ -223,7 +232,7 @@ void finish(Api& api, Call& call, RunnerParts& parts) {
   if (!checked) return call.responder.reject(checked.error());
   // Another job's id may be any text, and names no directory.
   if (!parts.queue->is_wanted(asked->runner, asked->job_id)) {
-    parts.look_again(asked->job_id);
+    parts.look_again(asked->job_id, {});
     return take_usage_alone(api, call.responder, asked->runner, asked->job_id, asked->result.usage);
   }
   const auto refuse = [responder = call.responder](const Rejection& why) { responder.reject(why); };
@@ -251,7 +260,7 @@ void finish(Api& api, Call& call, RunnerParts& parts) {
                              parts.registry->finish(asked.runner, job_id, std::move(asked.result),
                                                     asked.external_ref.value_or(""));
           if (taken) parts.budget.release(asked.runner, named);
-          parts.look_again(job_id);
+          parts.look_again(job_id, {});
           if (!taken) return take_usage_alone(api, responder, asked.runner, job_id, usage);
           responder.result({{"taken", taken}});
         };
