@@ -70,7 +70,7 @@ Called<bool> RunnerLink::send_result(const EndedJob& job) {
     }
     if (sent) continue;
     const std::string why = std::string(stream) + " isn't sent: " + message_of(sent.error());
-    log_("part of the output of job " + job.job_id + " is lost: " + why);
+    log_(false, "part of the output of job " + job.job_id + " is lost: " + why);
     note_lost_output(result, why);
   }
   return finish(job, result);
