@@ -25,12 +25,8 @@ MAY_INCLUDE = {
 }
 
 # A subfolder (room) of server/ or tools/ may include itself, limits.h, and the rooms listed here. A
-# room that isn't listed isn't allowed. Files beside the rooms (server/*.cc, tools/main.cc) wire them
+# room that isn't listed isn't allowed, nor a permission that nothing uses. Files beside the rooms (server/*.cc, tools/main.cc) wire them
 # together and may include all of them; no room may include those files.
-EXECUTORS = {"text", "platform", "git"}
-RPC = {"text", "platform", "engine", "access", "executors", "scheduler", "runners", "board", "followers", "cell"}
-FOLLOWERS = {"text", "platform", "engine", "access"}
-REPLAY = {"text", "platform", "engine", "scheduler", "board", "rpc", "rpc/methods"}
 ROOMS_MAY_INCLUDE = {
     "server": {
         "text": set(),
@@ -39,37 +35,44 @@ ROOMS_MAY_INCLUDE = {
         "engine": {"text", "platform"},
         "cell": {"text"},
         "access": {"text", "engine"},
-        "executors": EXECUTORS,
-        "executors/builtin": EXECUTORS | {"executors"},
-        "executors/checks": EXECUTORS | {"executors"},
-        "executors/coderunner": EXECUTORS | {"executors"},
-        "executors/remote": EXECUTORS | {"executors", "executors/coderunner"},
-        "executors/process": EXECUTORS
-        | {"executors", "executors/builtin", "executors/checks", "executors/coderunner", "executors/remote"},
+        "executors": {"text", "platform", "git"},
+        "executors/builtin": {"text", "platform", "git", "executors"},
+        "executors/checks": {"text", "platform", "git", "executors"},
+        "executors/coderunner": {"text", "platform", "executors"},
+        "executors/remote": {"text", "platform", "executors", "executors/coderunner"},
+        "executors/process": {
+            "text", "platform", "git", "executors", "executors/builtin", "executors/checks", "executors/coderunner",
+        },
         "scheduler": {"text", "platform", "engine", "executors", "executors/coderunner"},
-        "runners": {"text", "platform", "executors", "executors/process", "scheduler"},
+        "runners": {"text", "executors", "executors/process", "scheduler"},
         "board": {"text", "platform", "git", "engine", "scheduler"},
-        "followers": FOLLOWERS,
-        "followers/run_root": FOLLOWERS | {"followers"},
-        "followers/traces": FOLLOWERS | {"followers"},
-        "retention": FOLLOWERS | {"git", "executors", "scheduler", "followers", "followers/run_root"},
-        "rpc": RPC | {"followers/run_root", "followers/traces"},
-        "rpc/methods": RPC | {"followers/run_root", "followers/traces", "rpc"},
+        "followers": {"text", "platform", "engine", "access"},
+        "followers/run_root": {"text", "platform", "followers"},
+        "followers/traces": {"text", "platform", "followers"},
+        "retention": {"text", "platform", "git", "executors", "scheduler", "followers", "followers/run_root"},
+        "rpc": {
+            "text", "platform", "engine", "cell", "access", "executors", "scheduler", "runners", "followers",
+            "followers/run_root", "followers/traces",
+        },
+        "rpc/methods": {
+            "text", "platform", "engine", "cell", "access", "executors", "scheduler", "runners", "board",
+            "followers", "followers/run_root", "followers/traces", "rpc",
+        },
         "transport/http": {"text", "platform", "access", "rpc"},
-        "transport": {"text", "access", "rpc", "transport/http"},
-        "replay": REPLAY,
-        "replay/what_if": REPLAY | {"replay"},
+        "transport": {"access", "rpc", "transport/http"},
+        "replay": {"text", "platform", "engine", "scheduler", "rpc", "rpc/methods"},
+        "replay/what_if": {"text", "platform", "engine", "scheduler", "board", "rpc"},
     },
     "tools": {
         "cli": set(),
         "views": {"cli"},
-        "lock": {"cli", "views"},
+        "lock": {"cli"},
         "console": {"cli", "audit"},
-        "deep_work": {"cli", "views"},
+        "deep_work": {"cli"},
         "audit": {"cli", "views"},
         "replay": {"cli", "views", "audit"},
         "runner": {"cli"},
-        "commands": {"cli", "views", "audit", "lock", "replay", "runner"},
+        "commands": {"cli", "views", "lock", "audit", "runner"},
         "bench": {"cli", "audit", "replay"},
     },
 }
@@ -254,6 +257,16 @@ def check_rooms():
     check_cycle("CONSOLE_MAY_IMPORT", CONSOLE_MAY_IMPORT)
 
 
+def check_permissions():
+    """Checks that each arrow that is permitted is drawn: the tables are the map of the tree."""
+    for top, rooms in ROOMS_MAY_INCLUDE.items():
+        for room, others in rooms.items():
+            drawn = arrows.get(f"{top}/{room}", set())
+            for other in sorted(others):
+                if f"{top}/{other}" not in drawn:
+                    problems.append(f"ROOMS_MAY_INCLUDE permits {top}/{room}/ to include {top}/{other}/, and it doesn't")
+
+
 def check_imports(path):
     """Checks that a module of the console imports what its folder may."""
     room = path[len(CONSOLE) + 1 :].rpartition("/")[0]
@@ -366,6 +379,7 @@ for listed in files():
     if listed.startswith(f"{CONSOLE}/") and listed.endswith(".js") and "/vendor/" not in listed:
         check_imports(listed)
 check_cycle("folders that include each other", arrows)
+check_permissions()
 
 print("\n".join(problems) if problems else "layout: ok")
 sys.exit(1 if problems else 0)
