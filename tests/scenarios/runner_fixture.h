@@ -94,11 +94,13 @@ class RunnerTest : public CliTest {
   // Returns the id of a run with one station that executes `script` at a runner with the labels.
   [[nodiscard]] std::string start_run(const std::string& script,
                                       const std::string& labels = "\"gpu\"",
-                                      const std::string& more = "") const {
+                                      const std::string& more = "",
+                                      const std::string& grace = "200ms") const {
     const std::string file = at("pipeline.toml");
     write_text(file, "name = \"p\"\nruns_on = [" + labels +
                          "]\n[[station]]\nname = \"a\"\nexecutor = \"process\"\n"
-                         "cancel_grace = \"200ms\"\ncommand = [\"sh\", \"-c\", '''D=\"" +
+                         "cancel_grace = \"" +
+                         grace + "\"\ncommand = [\"sh\", \"-c\", '''D=\"" +
                          scratch_.path().string() + "\"; " + script + "''']\n" + more);
     return start_run_in(file, "work");
   }

@@ -98,7 +98,7 @@ TEST_F(RunnerTest, ANewAttemptBeginsOnlyAfterTheOldOnesJobHasEndedThere) {  // N
       R"(echo begin >> "$D/order"; trap 'sleep 0.1; echo end >> "$D/order"; exit 1' TERM; )"
       R"([ "$SIGNALBOX_ATTEMPT" = 2 ] || while [ -d "$D" ] && [ ! -e "$D/go" ]; do )"
       R"(sleep 0.02; done)",
-      "\"gpu\"", quick_retry);
+      "\"gpu\"", quick_retry, "30s");
   ASSERT_TRUE(eventually([&] { return fs::exists(at("order")); })) << runner.log();
   runner.send(SIGSTOP);
   ASSERT_TRUE(eventually([&] { return !id_of("one", "lost").empty(); }));
