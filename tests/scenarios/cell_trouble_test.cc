@@ -72,11 +72,17 @@ TEST_F(CellTrouble, AStandbyWhoseDiskIsFullSaysSoAndFollowsOnceThereIsSpace) {  
   }
   EXPECT_EQ(goals(b_).count("before"), 1U);
   EXPECT_FALSE(text_at(b_.rpc("run.list"), "as_of").empty());
+  // On a busy machine some were refused, and are there all the same.
+  Goals all;
+  ASSERT_TRUE(eventually([&] {
+    all = goals(a_);
+    return std::ranges::includes(all, acknowledged);
+  }));
   a_.server().kill();
   EXPECT_EQ(code_of(b_.ask({"rpc", "run.start", R"({"goal":"g"})"})), "NOT_ACTIVE");
   disk.make_space();
   await_role(b_, "active");
-  EXPECT_EQ(goals(b_), acknowledged);
+  EXPECT_EQ(goals(b_), all);
 }
 
 TEST_F(CellTrouble, AServerWhoseClockIsWrongStandsByAndSaysNoTimeToCome) {  // K11
@@ -320,6 +326,7 @@ TEST_F(CellTrouble, AnOutageEndsNoLease) {  // K3
   const std::size_t primary = nodes_.primary();
   nodes_.freeze(primary);
   std::this_thread::sleep_for(outage);
+  EXPECT_TRUE(eventually([&] { return a_.rpc("server.limits").contains("as_of"); }));
   const boost::json::object refresh{{"key", "k"}, {"token", held.at("token")}};
   EXPECT_EQ(code_of(a_.ask({"rpc", "lock.refresh", boost::json::serialize(refresh)})),
             "STORAGE_AWAY");
@@ -328,8 +335,11 @@ TEST_F(CellTrouble, AnOutageEndsNoLease) {  // K3
     return a_.rpc("lock.refresh", refresh).contains("token") ||
            b_.rpc("lock.refresh", refresh).contains("token");
   })) << a_.server().messages();
+  await_roles();
+  await_step();
+  const CellPeer& writer = a_.role() == "active" ? a_ : b_;
   const boost::json::object ends{{"types", {"LockExpired", "LockAcquired"}}};
-  EXPECT_EQ(a_.rpc("events.read", ends).at("events").as_array().size(), 1U);
+  EXPECT_EQ(writer.rpc("events.read", ends).at("events").as_array().size(), 1U);
 }
 
 }  // namespace
