@@ -298,7 +298,7 @@ class TamperedJobAndTheWatchdog : public TamperedJob {
 
 // Its supervisor would have ended it, so the watchdog has had all its patience before.
 TEST_F(TamperedJobAndTheWatchdog, ATimeoutEndsOneWhoseSupervisorIsStopped) {  // W1, P11
-  const std::string run_id = tamper("kill -STOP $PPID; exec sleep 500", "300ms");
+  const std::string run_id = tamper("kill -STOP $PPID; exec sleep 500", "5s");
   expect_end(run_id, "failed");
   EXPECT_NE(events_of(run_id).find("TIMEOUT"), std::string::npos) << events_of(run_id);
   EXPECT_EQ(processes_of(run_id), 0U);
