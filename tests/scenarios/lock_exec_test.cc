@@ -62,7 +62,7 @@ TEST_F(LockCliTest, ExecIsRefusedWhileAnotherHolds) {  // L2
 
 // Stopped, it would beat no more, and the command go on beside the lock's next holder.
 TEST_F(LockCliTest, ExecIsNotStopped) {  // L7
-  const auto held = start_exec("held", {"--lease-ms", std::to_string(short_lease_ms)},
+  const auto held = start_exec("held", {"--lease-ms", "60000", "--interval-ms", "25"},
                                {"sh", "-c",
                                 "touch '" + path_of("begun") + "'; while [ ! -e '" + path_of("go") +
                                     "' ]; do sleep 0.02; done"});
