@@ -161,13 +161,15 @@ TEST_F(LockCliTest, AHolderThatWasStoppedPastItsLeaseIsRefused) {  // L9
 
 TEST_F(LockCliTest, AStationThatLosesItsLockFailsAndIsStaleFromThenOn) {  // L8
   const std::string run = start_run("under a lock");
-  const auto granted = result(
-      {"lock", "acquire", "deploy", "--owner", "w", "--lease-ms", std::to_string(short_lease_ms)});
+  const auto granted =
+      result({"lock", "acquire", "deploy", "--owner", "w", "--lease-ms", "600000"});
   const auto claim =
       result({"rpc", "station.claim",
               R"({"worker":"w","run_id":")" + run + R"(","lock_token":)" + token_of(granted) + "}"})
           .at("claim")
           .as_object();
+  rpc("lock.refresh",
+      {{"key", "deploy"}, {"token", granted.at("token")}, {"lease_ms", short_lease_ms}});
   const std::string token = token_of(claim);
   const auto attempt = [&] {
     return rpc("run.get", {{"run_id", run}}).at("run").at("stations").at(0).at("attempts").at(0);
