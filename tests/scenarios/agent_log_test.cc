@@ -58,8 +58,11 @@ TEST_F(AgentLog, IsToldWithItsPlaceToWhoAsksForIt) {  // H10
   EXPECT_EQ(next_log(all).at("text"), "wrong\n");
 
   // The position and the span are those of the attempt's latest event.
-  const auto submitted = this->events(run, "StationExternalRefSet");
-  ASSERT_EQ(submitted.size(), 1U);
+  json::array submitted;
+  ASSERT_TRUE(eventually([&] {
+    submitted = this->events(run, "StationExternalRefSet");
+    return submitted.size() == 1;
+  }));
   EXPECT_EQ(first.at("span_id"), submitted[0].as_object().at("span_id"));
   EXPECT_EQ(first.at("parent_span_id"), json::value(run));  // A11
   EXPECT_LE(first.at("position").to_number<std::int64_t>(),
@@ -85,12 +88,13 @@ TEST_F(AgentLog, IsToldWithItsPlaceToWhoAsksForIt) {  // H10
 }
 
 TEST_F(AgentLog, OfACodingAgentsJsonAPersonSeesWhatItSaysAndDoes) {
+  // At once, so that they come in one piece.
   const std::string run = start_agent(
-      R"(echo '{"type":"system","subtype":"init"}'; echo '{"type":"assistant","message":{"content":[)"
-      R"({"type":"text","text":"I look"},)"
-      R"({"type":"tool_use","name":"Bash","input":{"command":"ls -l"}}]}}'; )"
-      R"(echo '{"type":"item.completed","item":{"type":"agent_message","text":"I am codex"}}'; )"
-      R"(echo '{"something":"else"}'; )" +
+      R"(printf '%s\n' '{"type":"system","subtype":"init"}' )"
+      R"('{"type":"assistant","message":{"content":[{"type":"text","text":"I look"},)"
+      R"({"type":"tool_use","name":"Bash","input":{"command":"ls -l"}}]}}' )"
+      R"('{"type":"item.completed","item":{"type":"agent_message","text":"I am codex"}}' )"
+      R"('{"something":"else"}'; )" +
       wait_for_go());
   const auto out = scratch_.path() / "watched";
   const pid_t watcher =
