@@ -172,7 +172,8 @@ remote = "origin"
 TEST_F(RunnerTest, AnEvictedRunnerEndsItsJobsFirst) {  // N3
   RunnerProcess& runner = start_runner("one", {"--labels", "gpu", "--slots", "12"});
   for (int number = 0; number < 12; ++number) {
-    (void)start_run("trap 'echo x >> \"$D/ends\"; sleep 0.1; exit 1' TERM; " + counted());
+    (void)start_run("trap 'echo x >> \"$D/ends\"; sleep 0.1; exit 1' TERM; " + counted(), "\"gpu\"",
+                    "", "30s");
   }
   ASSERT_TRUE(eventually([&] { return executions() == 12; })) << runner.log();
   (void)result({"runner", "evict", id_of("one")});
