@@ -86,9 +86,9 @@ TEST_F(CrashReport, ACleanStopHasNone) {  // T8
 
 TEST_F(CrashReport, AStoppedServerMakesNobodyPayForIt) {
   ASSERT_TRUE(server_.start()) << server_.log();
-  const json::object held = claim(start_run({{"executor", "worker"}}), 1500);
+  const json::object held = claim(start_run({{"executor", "worker"}}), 5000);
   ASSERT_EQ(kill(server_.pid(), SIGSTOP), 0);
-  std::this_thread::sleep_for(std::chrono::milliseconds(4000));
+  std::this_thread::sleep_for(std::chrono::milliseconds(7500));
   ASSERT_EQ(kill(server_.pid(), SIGCONT), 0);
   json::object beat;
   for (const char* field : {"run_id", "station", "token"}) beat[field] = held.at(field);
@@ -102,6 +102,14 @@ TEST_F(CrashReport, AStoppedServerMakesNobodyPayForIt) {
 // Sets the wall clock of the server only, through libfaketime.
 class ClockSet : public CrashReport {
  protected:
+  // Returns the jumps of the wall clock; on a busy machine the process may be stopped as well.
+  json::array jumps_of_clock() {
+    json::array found;
+    for (const json::value& event : events("ClockJumped")) {
+      if (event.at("data").at("cause") == "wall clock set") found.push_back(event);
+    }
+    return found;
+  }
   const FakeWallClock wall_clock_{scratch_.path()};
 };
 
@@ -117,12 +125,11 @@ TEST_F(ClockSet, ExpiresNoLeaseAndIsTold) {
   for (const char* offset : {"+1h", "-2h", "+0s"}) {
     wall_clock_.set(offset);
     ++jumps;
-    ASSERT_TRUE(eventually([&] { return events("ClockJumped").size() >= jumps; })) << offset;
+    ASSERT_TRUE(eventually([&] { return jumps_of_clock().size() >= jumps; })) << offset;
     EXPECT_EQ(refusal("station.heartbeat", beat), "") << offset;
   }
-  const json::array recorded = events("ClockJumped");
+  const json::array recorded = jumps_of_clock();
   ASSERT_GE(recorded.size(), 3U);
-  EXPECT_EQ(recorded[0].at("data").at("cause"), "wall clock set");
   const auto hours = [&](std::size_t index) {
     return recorded[index].at("data").at("wall_ms").to_number<double>() / 3'600'000.0;
   };
