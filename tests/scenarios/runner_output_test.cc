@@ -17,6 +17,11 @@ class RunnerOutput : public RunnerTest {
   void await_printed() const {
     ASSERT_TRUE(eventually([&] { return fs::exists(at("printed")); }));
   }
+  // Waits until the service has this of the job's output.
+  void await_output(const std::string& id, const std::string& out,
+                    const std::string& stream = "") const {
+    EXPECT_TRUE(eventually([&] { return logs(id, stream).out == out; })) << logs(id, stream).out;
+  }
   [[nodiscard]] Output logs(const std::string& id, const std::string& stream = "") const {
     std::vector<std::string> words{"run", "logs", id};
     if (!stream.empty()) words.push_back(stream);
@@ -28,12 +33,12 @@ TEST_F(RunnerOutput, IsSeenWhileTheJobRunsAndWhenItsRunnerIsGone) {  // N4, O2
   RunnerProcess& runner = start_runner("one", {"--labels", "gpu"});
   const std::string id = start_run(printing("echo begun; echo oops >&2") + "; echo over");
   await_printed();
-  EXPECT_EQ(logs(id).out, "begun\n");
-  EXPECT_EQ(logs(id, "--stderr").out, "oops\n");
+  await_output(id, "begun\n");
+  await_output(id, "oops\n", "--stderr");
   server_.kill();
   server_.start();
   ASSERT_TRUE(eventually([&] { return !id_of("one").empty(); }));
-  EXPECT_EQ(logs(id).out, "begun\n");
+  await_output(id, "begun\n");
   let_go();
   expect_success(id);
   runner.kill();
@@ -48,16 +53,15 @@ TEST_F(RunnerOutput, ThatTheServiceHasLostIsSentAgain) {  // N4, K3
   start_runner("one", {"--labels", "gpu"});
   const std::string id = start_run(printing("echo begun; echo oops >&2"));
   await_printed();
-  EXPECT_EQ(logs(id).out, "begun\n");
-  EXPECT_EQ(logs(id, "--stderr").out, "oops\n");
+  await_output(id, "begun\n");
+  await_output(id, "oops\n", "--stderr");
   server_.kill();
   fs::remove_all(server_.data() / "jobs");
   server_.start();
   ASSERT_TRUE(eventually([&] { return !id_of("one").empty(); }));
-  Output first;
-  ASSERT_TRUE(eventually([&] { return (first = logs(id)).exit_code == 0; }));
-  EXPECT_EQ(first.out, "begun\n") << first.err;
-  EXPECT_EQ(logs(id, "--stderr").out, "oops\n");
+  await_output(id, "begun\n");
+  await_output(id, "oops\n", "--stderr");
+  EXPECT_EQ(logs(id).exit_code, 0);
   let_go();
   expect_success(id);
   EXPECT_EQ(logs(id, "--stderr").out, "oops\n");
@@ -67,7 +71,11 @@ TEST_F(RunnerOutput, OfALongStreamTheBeginningAndTheNewestAreThere) {  // N4, O2
   start_runner("one", {"--labels", "gpu"});
   const std::string id = start_run(printing("seq 400000") + "; seq 400001 800000");
   await_printed();
-  const Output during = logs(id);
+  Output during;
+  EXPECT_TRUE(eventually([&] {
+    during = logs(id);
+    return during.out.ends_with("\n400000\n");
+  }));
   EXPECT_TRUE(during.out.starts_with("1\n2\n3\n")) << during.out.substr(0, 100);
   EXPECT_TRUE(during.out.ends_with("\n399999\n400000\n")) << during.err;
   EXPECT_NE(during.err.find("bytes aren't kept"), std::string::npos) << during.err;
