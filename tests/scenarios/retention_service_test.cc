@@ -40,7 +40,7 @@ TEST_F(ServedRetentionTest, WhoIsAtWorkGoesOn) {
   const pid_t rare =
       begin("rare", {"events", "--follow", "--json", "--from", "2", "--type", "RunSucceeded"});
   await([&] { return fs::exists(at("begun")) && fs::exists(at("held")); });
-  await([&] { return fs::file_size(at("follower.out")) > 0; });
+  await([&] { return fs::file_size(at("follower.out")) > 0 && fs::file_size(at("rare.out")) > 0; });
   pass_a_second();
   const std::string position = std::to_string(number(result({"status"}), "durable_position"));
   trigger_and_await();
