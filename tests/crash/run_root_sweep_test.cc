@@ -94,9 +94,12 @@ class RunRootSweep : public ServerTest {
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30 * slowness);
     for (;;) {
       const json::object status = call("server.status", {});
-      EXPECT_TRUE(status.at("run_root_failures").as_array().empty()) << json::serialize(status);
       const std::uint64_t log = number_of(status.at("position"));
-      if (number_of(status.at("run_roots_position")) >= log) return log;
+      // What fails is tried again: on a disk that other tests keep busy for seconds it may.
+      if (number_of(status.at("run_roots_position")) >= log &&
+          status.at("run_root_failures").as_array().empty()) {
+        return log;
+      }
       if (std::chrono::steady_clock::now() > deadline) {
         ADD_FAILURE() << "the files don't follow: " << json::serialize(status);
         return log;
