@@ -232,10 +232,11 @@ TEST_F(Restart, AnIdempotencyKeyHasOneRunInEveryLife) {  // P3, S2
 TEST_F(Restart, ALeaseIsArmedAgainForItsFullLength) {  // P4
   start();
   call("run.start", {{"goal", "leased"}, {"pipeline", pipeline("0ms")}});
-  const json::object first = claim({{"lease_ms", 2000}});
+  const json::object first = claim({{"lease_ms", 60'000}});
   crash_and_start();
   // The holder returns and continues.
-  EXPECT_EQ(call("station.heartbeat", held(first)).at("lease_ms"), 2000);
+  EXPECT_EQ(call("station.heartbeat", held(first)).at("lease_ms"), 60'000);
+  EXPECT_EQ(call("station.heartbeat", held(first, {{"lease_ms", 2000}})).at("lease_ms"), 2000);
   crash_and_start();
   // The holder doesn't return: its lease expires in this incarnation, and another worker may claim.
   const json::object second = claim({{"wait_ms", 20'000}, {"lease_ms", 60'000}});
