@@ -2,6 +2,7 @@
 // resumed after kills, usage limits, budgets.
 #include <filesystem>
 
+#include "server/platform/process_table.h"
 #include "tests/fixtures/git_repository.h"
 #include "tests/scenarios/cli_fixture.h"
 
@@ -58,16 +59,17 @@ class CodingAgents : public CliTest {
   [[nodiscard]] json::object attempt(const std::string& run_id, std::size_t number) const {
     return station(run_id).at("attempts").as_array().at(number - 1).as_object();
   }
-  // Kills every process of the run's attempts. They are found by their environment, because their
-  // names aren't certain.
-  static void kill_processes_of(const std::string& run_id) {
-    for (const auto& entry : fs::directory_iterator("/proc")) {
-      const std::string pid = entry.path().filename();
-      if (pid.find_first_not_of("0123456789") != std::string::npos) continue;
-      const std::string environment = content_of(entry.path() / "environ");
-      if (environment.find("SIGNALBOX_RUN_ID=" + run_id) == std::string::npos) continue;
-      ::kill(std::stoi(pid), SIGKILL);
+  // Kills every process of this attempt of the run. They are found by their environment, because
+  // their names aren't certain; none is killed before all are found, since the next attempt begins
+  // then.
+  static void kill_processes_of(const std::string& run_id, int attempt) {
+    std::vector<pid_t> found;
+    for (const ProcessIdentity& each : processes_with_environment("SIGNALBOX_RUN_ID=" + run_id)) {
+      if (initial_variable(each.pid, "SIGNALBOX_ATTEMPT") == std::to_string(attempt)) {
+        found.push_back(each.pid);
+      }
     }
+    for (const pid_t pid : found) ::kill(pid, SIGKILL);
   }
 };
 
@@ -99,10 +101,10 @@ TEST_F(CodingAgents, AfterEveryKillTheSameSessionIsGoneOnWith) {  // S7
   in_call(2, "sleep 300");
   const std::string id = start("");
   await([&] { return calls().size() == 1; });
-  kill_processes_of(id);
+  kill_processes_of(id, 1);
   await([&] { return calls().size() == 2; });
   server_.kill();
-  kill_processes_of(id);
+  kill_processes_of(id, 2);
   server_.start();
   await_status(id, "succeeded");
   const auto all = calls();
@@ -141,7 +143,7 @@ TEST_F(CodingAgents, ACodexThreadIsKnownOnceItIsToldAndGoneOnWith) {  // S7
     }
     return false;
   });
-  kill_processes_of(id);
+  kill_processes_of(id, 1);
   await_status(id, "succeeded");
   ASSERT_EQ(calls().size(), 2U);
   EXPECT_NE(calls()[1].find("resume thread-1 -"), std::string::npos) << calls()[1];
