@@ -89,7 +89,7 @@ TEST_F(ArtifactBundleScenario, ARunnerKilledBetweenUploadAndWordTellsItAgain) { 
   endpoint_.fail_next({.method = "PUT", .take_effect = true, .hang = true});
   runner_.start();
   const std::string run_id = start_run_of(far_pipeline.c_str(), "leave files");
-  await([&] { return endpoint_.url_requests() > 0; });
+  await([&] { return endpoint_.url_requests() > 0 && !endpoint_.objects().empty(); });
   runner_.kill();
   EXPECT_NE(text(run(run_id), "status"), "succeeded");
   runner_.start();

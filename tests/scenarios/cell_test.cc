@@ -229,6 +229,10 @@ TEST_F(CellTest, SaysHowItIsToATokenWhileItsLogIsAway) {  // K3
     const auto one = boost::json::parse(R"({"name":"one","station":[{"name":"work"}]})");
     is_taken = client->call("run.start", {{"goal", "late"}, {"pipeline", one}}).has_value();
   });
+  EXPECT_TRUE(eventually([&] {
+    const auto cell = a_.rpc("cell.get");
+    return cell.contains("waiting_append") && cell.at("waiting_append").is_object();
+  }));
   nodes_.kill(nodes_.primary());
   nodes_.thaw_standbys();
   EXPECT_TRUE(eventually([&] {

@@ -310,7 +310,7 @@ TEST_F(LockCliTest, ExecThatIsKilledAsItStartsLeavesNoCommand) {  // L7
       exec_words({"--lease-ms", std::to_string(short_lease_ms), "--kill-grace-ms", "100"},
                  stubborn(path_of("pid")));
   words.insert(words.begin(), {"strace", "-D", "-q", "-o", path_of("trace"), "-e", "trace=clone",
-                               "-e", "inject=clone:delay_enter=2000000:when=2"});
+                               "-e", "inject=clone:delay_enter=20000000:when=2"});
   const auto running =
       std::make_unique<BackgroundCommand>(std::move(words), scratch_.path() / "exec");
   const auto forks = [this] {

@@ -199,6 +199,7 @@ TEST_F(CardsAtRunners, TheNextRunWaitsUntilTheRemoteHasWhatTheFailedOneLeft) {  
   await([&] { return fs::exists(scratch_.path() / "pushing"); });
   (void)result({"runner", "drain", id_of("one")});
   start_runner("two");
+  await_card(id, "blocked");
   unblock(id);
   const Output why = server_.cli({"card", "why", id});
   EXPECT_NE(why.out.find("the end of that removal, at " + id_of("one")), std::string::npos)
