@@ -52,8 +52,10 @@ void add_runs(const World& world, const EventLog& log, std::span<const RunnerVie
   for (const Run* const run : first_of_queues(world)) {
     const RunnerWait wait = why_no_runner(*run, runners);
     if (wait.text.empty() || wait.is_for_slot) continue;
+    const Position ready_at = run->station().ready_at;
+    if (ready_at > log.tail()) return;  // it isn't durable yet
     // A record that a retention has dropped is old.
-    const std::int64_t since_ns = recorded_at(log, run->station().ready_at).value_or(0);
+    const std::int64_t since_ns = recorded_at(log, ready_at).value_or(0);
     if (now_ns - since_ns < wait_ns_min) return;
     const ReadyQueue queue = ready_queue_of(*run);
     waiting.runs += world.ready.size(queue.executor, queue.name);

@@ -95,6 +95,16 @@ TEST_F(RunnerShortages, ARestartOfTheServiceIsNone) {  // N3, O1
   EXPECT_NE(shown(), "");
 }
 
+// What isn't durable yet has no record that could be read.
+TEST_F(RunnerShortages, ARunThatHasOnlyJustBegunIsNone) {  // N3, G1
+  send(request("run.start", R"({"goal":"g","pipeline":{"name":"p","runs_on":["gpu"],"station":[)"
+                            R"({"name":"go","executor":"process","command":["true"]}]}})"));
+  ASSERT_EQ(engine.world().runs.size(), 1U);
+  EXPECT_FALSE(find_runner_shortage(engine.world(), log, {}, clock.wall_ns()));
+  commit_all();
+  EXPECT_EQ(code_of(peer->next()), "");
+}
+
 class ReadsOfRecords final : public test::WrappedLog {
  public:
   using WrappedLog::WrappedLog;

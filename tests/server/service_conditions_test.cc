@@ -45,7 +45,7 @@ TEST_F(ServiceConditions, AStoreOfArtifactsThatFailsNeedsAPerson) {  // O1, S13
 
 TEST_F(ServiceConditions, TheTroublesOfACellNeedAPerson) {  // O1, K11
   const auto with = [this](const char* field) {
-    return item_with({{"cell", {{"trouble", nullptr}, {field, "no rights"}}}});
+    return item_with({{"cell", {{"durability", nullptr}, {field, "no rights"}}}});
   };
   EXPECT_EQ(with("trouble").at("id"), "service/cell");
   EXPECT_EQ(with("drop_trouble").at("id"), "service/cell/drop");
