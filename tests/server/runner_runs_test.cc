@@ -105,7 +105,7 @@ TEST_F(WorkspacesOfARunner, OfWhichAJobIsUnderWayStayNoted) {  // N5
 TEST_F(WorkspacesOfARunner, OfARunThatFailedStayForAWeekSinceThen) {  // N5
   using namespace std::chrono_literals;
   RunnerRuns runs(
-      *work, [this](const RunId& run_id) { return hold(run_id); }, [](const std::string&) {});
+      *work, [this](const RunId& run_id) { return hold(run_id); }, [](bool, const std::string&) {});
   const RunId failed = begun();
   const auto before = fs::file_time_type::clock::now() - 8 * 24h;
   const auto mark = work->directory() / "failed" / to_string(failed);
