@@ -313,7 +313,7 @@ TEST_F(RpcRunners, SayWhyAResultCannotBeSent) {  // N4, O1
   }
   EXPECT_EQ(reported({{"undelivered", std::string(limits::reason_bytes_max, 'a')}}), "");
   EXPECT_EQ(reported({{"undelivered", std::string(limits::reason_bytes_max + 1, 'a')}}),
-            "INVALID_PARAMS");
+            "LIMIT_EXCEEDED");
   EXPECT_EQ(reported({{"finished", true}}), "");
   EXPECT_EQ(looked_again, (Looks{{job, ""}}));
 }
