@@ -10,18 +10,6 @@
 namespace signalbox {
 namespace {
 
-// Another log's records; counts how often they are read.
-class ReadsOfLog final : public test::WrappedLog {
- public:
-  using WrappedLog::WrappedLog;
-  Stored<Position> scan(Position from, Position to, const Visit& visit) const override {
-    ++scans;
-    return WrappedLog::scan(from, to, visit);
-  }
-
-  mutable std::size_t scans = 0;
-};
-
 class AttentionReads : public ::testing::Test, protected RpcSite {
  protected:
   // Returns how often the log is read for a page that looks into so many approvals.
@@ -44,7 +32,7 @@ class AttentionReads : public ::testing::Test, protected RpcSite {
   }
 
   std::size_t asking = 0;  // runs
-  ReadsOfLog reads{log};
+  test::ScanCountingLog reads{log};
   Api counted = api_of(reads);
 };
 

@@ -105,23 +105,12 @@ TEST_F(RunnerShortages, ARunThatHasOnlyJustBegunIsNone) {  // N3, G1
   EXPECT_EQ(code_of(peer->next()), "");
 }
 
-class ReadsOfRecords final : public test::WrappedLog {
- public:
-  using WrappedLog::WrappedLog;
-  Stored<Position> scan(Position from, Position to, const Visit& visit) const override {
-    ++scans;
-    return WrappedLog::scan(from, to, visit);
-  }
-
-  mutable std::size_t scans = 0;
-};
-
 TEST_F(RunnerShortages, TheCostOfALookIsBounded) {  // O1, G13
   constexpr int labels = 40;
   for (int each = 0; each < 3 * labels; ++each) {
     start_with_label("l" + std::to_string(each % labels));
   }
-  ReadsOfRecords reads{log};
+  test::ScanCountingLog reads{log};
   const auto look = [&] {
     return find_runner_shortage(engine.world(), reads, {}, clock.wall_ns());
   };
