@@ -79,7 +79,7 @@ TEST_F(FileModes, OthersReachNothingInADataDirectoryThatWasOpenToThem) {
   fs::create_directories(pins);
   std::ofstream(pins / "config") << "[core]\n";
   start();
-  EXPECT_NE(server_.log().find("other users could open "), std::string::npos) << server_.log();
+  EXPECT_TRUE(server_.logs("other users could open ")) << server_.log();
   EXPECT_EQ(open_to_others(), std::vector<std::string>());
   struct stat status {};
   ASSERT_EQ(::stat((workspace / "made").c_str(), &status), 0);

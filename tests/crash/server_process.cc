@@ -181,4 +181,8 @@ std::uint64_t ServerProcess::resident_bytes() const {
 
 std::string ServerProcess::log() const { return content_of(log_file()); }
 
+bool ServerProcess::logs(std::string_view text) const {
+  return contains_eventually(log_file(), text);
+}
+
 }  // namespace signalbox::test

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <sys/types.h>
@@ -76,6 +77,9 @@ class ServerProcess {
   [[nodiscard]] std::uint64_t resident_bytes() const;
   // Returns what all server processes on this data directory wrote to stdout and stderr.
   [[nodiscard]] std::string log() const;
+  // Returns true once that has the text, or false after `eventually_at_most`: a line may be written
+  // after the answer or the state that a test waited for.
+  [[nodiscard]] bool logs(std::string_view text) const;
 
  private:
   [[nodiscard]] std::vector<std::string> command() const;

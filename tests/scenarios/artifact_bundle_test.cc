@@ -131,7 +131,7 @@ TEST_F(ArtifactBundleScenario, AResultOfARunnerWaitsForItToo) {  // N4, N5
   endpoint_.refuse_all(503);
   runner_.start();
   const std::string run_id = start_run_of(far_pipeline.c_str(), "leave files");
-  await([&] { return runner_.log().find("HTTP 503") != std::string::npos; });
+  ASSERT_TRUE(runner_.logs("HTTP 503"));
   EXPECT_NE(text(run(run_id), "status"), "succeeded");
   runner_.kill();
   endpoint_.refuse_all(0);

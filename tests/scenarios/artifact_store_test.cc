@@ -114,7 +114,7 @@ TEST_F(ArtifactStoreScenario, CredentialsAreInNoLogAnswerOrNote) {  // S13
   (void)finished_run();
   endpoint_.refuse_all(403);
   (void)start_run_of(leaving_pipeline, "leave files");
-  await([&] { return server_.messages().find("AccessDenied") != std::string::npos; });
+  ASSERT_TRUE(server_.logs("AccessDenied"));
   for (const std::string& shown : {server_.messages(), server_.cli({"status", "--json"}).out,
                                    content_of(server_.data() / "artifacts" / "store.json")}) {
     EXPECT_EQ(shown.find(test::S3Endpoint::secret), std::string::npos);

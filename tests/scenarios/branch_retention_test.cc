@@ -111,7 +111,7 @@ TEST_F(BranchRetention, WorkThatWasGivenUpStaysUntilTheAgeThatIsSet) {  // A15
   EXPECT_EQ(refs_of(remote(), "refs/heads/"), "refs/heads/main\nrefs/heads/signalbox/mine\n");
   EXPECT_EQ(measured().at("refs").as_array().size(), 0U);
   // Whoever wants the work back finds its commit in the log.
-  await([&] { return server_.messages().find("it was at " + commit) != std::string::npos; });
+  ASSERT_TRUE(server_.logs("it was at " + commit));
   run_git(repository(), {"cat-file", "-e", commit});
 }
 

@@ -110,9 +110,7 @@ TEST_F(CellAway, LosesNothingWhileTheDiskOfTheDatabaseIsFull) {  // K3
   await_trouble(a_, "free space on the database's disk");
   is_full = true;
   // Until then a command is taken, and waits with the others.
-  EXPECT_TRUE(eventually([&] {
-    return a_.server().messages().find("commands are refused") != std::string::npos;
-  })) << a_.server().messages();
+  ASSERT_TRUE(a_.server().logs("commands are refused")) << a_.server().messages();
   Output refused;
   EXPECT_TRUE(eventually([&] {
     refused = a_.ask({"rpc", "run.start", R"({"goal":"refused"})"});

@@ -67,8 +67,7 @@ TEST_F(CellSeedTest, NewServersBeginWithSeedsOfRunningOnes) {  // K7
   c.server().launch();
   EXPECT_TRUE(eventually([&] { return !c.server().running(); }));
   EXPECT_EQ(c.server().stop(), 78);  // how it has ended
-  EXPECT_NE(c.server().messages().find("signalbox cell seed"), std::string::npos)
-      << c.server().messages();
+  EXPECT_TRUE(c.server().logs("signalbox cell seed")) << c.server().messages();
   start_load();
   const auto joins = [&](CellPeer& from, CellPeer& added) {
     const std::uint64_t at_least = position_of(from);
@@ -109,16 +108,14 @@ TEST_F(CellSeedTest, StaysInItsCell) {  // K7
   c.server().launch();
   EXPECT_TRUE(eventually([&] { return !c.server().running(); }));
   EXPECT_EQ(c.server().stop(), 78);
-  EXPECT_NE(c.server().messages().find("is a replica of the cell main"), std::string::npos)
-      << c.server().messages();
+  EXPECT_TRUE(c.server().logs("is a replica of the cell main")) << c.server().messages();
   write_text(c.server().data() / "signalbox.toml", settings);
   for (CellPeer* peer : {&b_, &a_}) EXPECT_EQ(peer->server().stop(), 0);
   (void)nodes_.query("delete from sb_cell");
   c.server().launch();
   EXPECT_TRUE(eventually([&] { return !c.server().running(); }));
   EXPECT_EQ(c.server().stop(), 78);
-  EXPECT_NE(c.server().messages().find("this server was one of the cell main"), std::string::npos)
-      << c.server().messages();
+  EXPECT_TRUE(c.server().logs("this server was one of the cell main")) << c.server().messages();
 }
 
 // As a loss of power leaves it, which takes some of what wasn't synced yet.
@@ -141,8 +138,7 @@ TEST_F(CellSeedTest, AReplicaThatItsDiskHasDamagedGoesOnWithASeed) {  // K5
     b_.server().launch();
     EXPECT_TRUE(eventually([&] { return !b_.server().running(); }));
     EXPECT_EQ(b_.server().stop(), 78) << b_.server().messages();  // how it has ended
-    EXPECT_NE(b_.server().messages().find("put what `signalbox cell seed DIR` makes"),
-              std::string::npos)
+    EXPECT_TRUE(b_.server().logs("put what `signalbox cell seed DIR` makes"))
         << b_.server().messages();
   };
   damage("before");

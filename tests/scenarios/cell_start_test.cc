@@ -19,13 +19,10 @@ TEST(CellStart, IsEndedBySigtermWhileItWaitsForItsDatabase) {
              "engine = \"postgresql://signalbox@127.0.0.1:" +
                  std::to_string(test::unused_port()) + "/signalbox\"\n");
   server.launch();
-  EXPECT_TRUE(eventually([&] {
-    return server.messages().find("waiting for the log of the cell main") != std::string::npos;
-  })) << server.messages();
+  ASSERT_TRUE(server.logs("waiting for the log of the cell main")) << server.messages();
   EXPECT_EQ(server.stop(), 0) << server.messages();
-  EXPECT_NE(server.messages().find("stopping: signal Terminated"), std::string::npos)
-      << server.messages();
-  EXPECT_NE(server.messages().find("stopped"), std::string::npos) << server.messages();
+  EXPECT_TRUE(server.logs("stopping: signal Terminated")) << server.messages();
+  EXPECT_TRUE(server.logs("stopped")) << server.messages();
 }
 
 }  // namespace

@@ -64,7 +64,7 @@ TEST_F(CellTest, TakesOverFromAServerThatWasKilled) {  // K3
   EXPECT_EQ(status_of(run_id), "succeeded");
   EXPECT_EQ(result({"run", "list"}).at("runs").as_array().size(), 1U);
   await_role(b_, "active");
-  EXPECT_NE(b_.server().messages().find("the connection of a has ended"), std::string::npos);
+  EXPECT_TRUE(b_.server().logs("the connection of a has ended"));
   // The former one is a standby now, with the same log.
   a_.server().start();
   await_role(a_, "standby");
@@ -84,8 +84,7 @@ TEST_F(CellTest, AServerThatHungIsDeposed) {  // K3
   asks.join();
   EXPECT_NE(late.exit_code, 0) << late.out;
   await_role(a_, "standby");
-  EXPECT_NE(a_.server().messages().find("no longer the writer of the cell main"),
-            std::string::npos);
+  EXPECT_TRUE(a_.server().logs("no longer the writer of the cell main"));
   await_position(a_, b_.rpc("cell.get").at("position").to_number<std::uint64_t>());
   EXPECT_EQ(a_.rpc("run.list").at("runs").as_array().size(), 1U);
   EXPECT_EQ(status_of(run_id), "queued");
@@ -235,9 +234,7 @@ TEST_F(CellTest, SaysHowItIsToATokenWhileItsLogIsAway) {  // K3
   }));
   nodes_.kill(nodes_.primary());
   nodes_.thaw_standbys();
-  EXPECT_TRUE(eventually([&] {
-    return a_.server().messages().find("hasn't acknowledged anything") != std::string::npos;
-  }));
+  ASSERT_TRUE(a_.server().logs("hasn't acknowledged anything"));
   EXPECT_EQ(code_of(a_.ask({"rpc", "run.list"})), "STORAGE_AWAY");
   const std::vector<std::string> status = {SIGNALBOX_BINARY, "cell",       "status",       "--json",
                                            "--server",       a_.address(), "--token-file", token};
@@ -270,8 +267,7 @@ TEST_F(CellTest, BeginsWithTheLogOfAServerThatWasAlone) {
   b_.server().launch();
   EXPECT_TRUE(eventually([&] { return !b_.server().running(); }));
   EXPECT_EQ(b_.server().stop(), 78);  // how it has ended
-  EXPECT_NE(b_.server().messages().find("signalbox cell seed"), std::string::npos)
-      << b_.server().messages();
+  EXPECT_TRUE(b_.server().logs("signalbox cell seed")) << b_.server().messages();
   EXPECT_EQ(a_.server().stop(), 0);
   seed(a_, b_);
   b_.server().start();
@@ -287,8 +283,7 @@ TEST_F(CellTest, RefusesASecondServerOfTheSameName) {  // K10
   copy.server().launch();
   EXPECT_TRUE(eventually([&] { return !copy.server().running(); }));
   EXPECT_EQ(copy.server().stop(), 78);  // how it has ended
-  EXPECT_NE(copy.server().messages().find("give this one a name of its own"), std::string::npos)
-      << copy.server().messages();
+  EXPECT_TRUE(copy.server().logs("give this one a name of its own")) << copy.server().messages();
   EXPECT_EQ(b_.role(), "standby");
   // The one that has the name needs no wait to start again.
   b_.server().kill();
@@ -298,8 +293,7 @@ TEST_F(CellTest, RefusesASecondServerOfTheSameName) {  // K10
   b_.server().kill();
   copy.server().start();
   await_role(copy, "standby");
-  EXPECT_NE(copy.server().messages().find("takes the place of another one"), std::string::npos)
-      << copy.server().messages();
+  EXPECT_TRUE(copy.server().logs("takes the place of another one")) << copy.server().messages();
 }
 
 TEST_F(CellTest, AStandbyEndsIfTheTablesAreOfANewerVersion) {  // K12
@@ -315,8 +309,7 @@ TEST_F(CellTest, AStandbyEndsIfTheTablesAreOfANewerVersion) {  // K12
   set_version("2");
   EXPECT_TRUE(eventually([&] { return !b_.server().running(); }));
   EXPECT_EQ(b_.server().stop(), 78);  // how it has ended
-  EXPECT_NE(b_.server().messages().find("which a newer Signalbox made"), std::string::npos)
-      << b_.server().messages();
+  EXPECT_TRUE(b_.server().logs("which a newer Signalbox made")) << b_.server().messages();
   set_version("1");
   EXPECT_FALSE(start_run("g", "one").empty());  // the active one has waited
 }
@@ -325,11 +318,8 @@ TEST_F(CellTest, AStandbyEndsIfTheTablesAreOfANewerVersion) {  // K12
 TEST_F(CellTest, SaysIfNoHostOfTheDatabaseLetsItInAndCanBeStoppedMeanwhile) {  // K12
   CellPeer c("c", nodes_.url() + "_of_another_name");
   c.server().launch();
-  EXPECT_TRUE(eventually([&] {
-    return c.server().messages().find("waiting for the log of the cell") != std::string::npos;
-  }));
-  EXPECT_NE(c.server().messages().find("_of_another_name"), std::string::npos)
-      << c.server().messages();
+  ASSERT_TRUE(c.server().logs("waiting for the log of the cell"));
+  EXPECT_TRUE(c.server().logs("_of_another_name")) << c.server().messages();
   EXPECT_EQ(c.server().stop(), 0) << c.server().messages();
 }
 

@@ -232,7 +232,7 @@ TEST_F(FileRetentionTest, IgnoredFilesAreNamedInTheLog) {  // A1, A15
   await_gone(named / "workspace");
   const std::string line =
       "1 ignored files and directories went with run " + run_id + ": build.log";
-  await([&] { return server_.messages().find(line) != std::string::npos; });
+  ASSERT_TRUE(server_.logs(line));
   for (const auto& each : fs::directory_iterator(named)) {
     EXPECT_FALSE(each.path().filename().string().starts_with("left_out")) << each.path();
   }

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -30,6 +31,8 @@ class RealServer {
 
   // Returns what all its lives wrote to stderr.
   [[nodiscard]] std::string messages() const { return process_.log(); }
+  // Returns true once that has the text, or false after `eventually_at_most`.
+  [[nodiscard]] bool logs(std::string_view text) const { return process_.logs(text); }
 
   // Starts the server. Blocks until it answers; throws with its messages if it ends instead.
   void start() {

@@ -235,7 +235,7 @@ TEST_F(ServedRetentionTest, AReloadMeanwhileIsDone) {  // G13
   result({"loop", "trigger", "retention"});
   await([&] { return fs::exists(at("archive")); });
   ::kill(server_.pid(), SIGHUP);
-  await([&] { return server_.messages().find("settings reloaded") != std::string::npos; });
+  ASSERT_TRUE(server_.logs("settings reloaded"));
   EXPECT_TRUE(is_retaining());
   ::kill(tracer, SIGKILL);
   wait_for_exit(tracer);

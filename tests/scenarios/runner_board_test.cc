@@ -220,10 +220,8 @@ TEST_F(CardsAtRunners, APushThatFailedIsTriedAgain) {  // N5
   fs::rename(remote(), scratch_.path() / "away.git");
   run_git(clone_of("one"), {"config", "core.sshCommand", "false"});  // as an agent may have done
   const std::string first = decide(id, "reject");
-  await([&] { return one.log().find("isn't at ") != std::string::npos; });
-  EXPECT_NE(one.log().find("aren't used for this, since an agent may have written them"),
-            std::string::npos)
-      << one.log();
+  ASSERT_TRUE(one.logs("isn't at "));
+  EXPECT_TRUE(one.logs("aren't used for this, since an agent may have written them")) << one.log();
   EXPECT_FALSE(fs::exists(workspace_at("one", first)));
   EXPECT_TRUE(all_events("WorktreeRemoved").empty());
   fs::rename(scratch_.path() / "away.git", remote());
@@ -244,7 +242,7 @@ TEST_F(CardsAtRunners, WhatSomebodyElsePushedUnderItsNameStays) {  // N5
       line("git -C repository commit-tree 'HEAD^{tree}' -p HEAD -m 'of somebody else'");
   run_git(repository(), {"push", "-q", "origin", theirs + ":refs/heads/signalbox/" + run + "-0"});
   (void)decide(id, "reject");
-  await([&] { return one.log().find("isn't at ") != std::string::npos; });
+  ASSERT_TRUE(one.logs("isn't at "));
   EXPECT_EQ(line("git -C remote.git rev-parse signalbox/" + run + "-0"), theirs);
   EXPECT_EQ(run_git(clone_of("one"), {"show", "refs/signalbox/rescue/" + run + ":left.txt"}),
             "left");

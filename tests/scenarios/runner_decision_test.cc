@@ -88,7 +88,7 @@ TEST_F(RunnerDecisionTest, AnEvictionOutlivesTheServiceUntilTheRunnerIsReadmitte
   server_.kill();
   server_.start();
   EXPECT_GT(process.wait(), 0) << process.log();
-  EXPECT_NE(process.log().find("was evicted"), std::string::npos) << process.log();
+  EXPECT_TRUE(process.logs("was evicted")) << process.log();
   process.start();
   EXPECT_GT(process.wait(), 0) << process.log();
   EXPECT_EQ(id_of("one", "evicted"), one);
@@ -112,7 +112,7 @@ TEST_F(RunnerDecisionTest, OfAnEarlierVersionAreRecordedAndTheFileIsRemoved) {  
   EXPECT_EQ(decisions(), expected);
   EXPECT_EQ(runner(gone).at("state").as_string(), "evicted");
   EXPECT_TRUE(runner(idle).at("drains").as_bool());
-  EXPECT_NE(server_.messages().find("box is no id of a runner"), std::string::npos);
+  EXPECT_TRUE(server_.logs("box is no id of a runner"));
   // As if it had been killed after the events, and before the file was gone.
   server_.kill();
   write_text(old_file(), before);
@@ -133,8 +133,7 @@ TEST_F(RunnerDecisionTest,
   server_.launch();
   ASSERT_TRUE(eventually([&] { return !server_.running(); }));
   EXPECT_EQ(server_.stop(), 78) << "how it has ended";
-  EXPECT_NE(server_.messages().find("repair the file, or remove it"), std::string::npos)
-      << server_.messages();
+  EXPECT_TRUE(server_.logs("repair the file, or remove it")) << server_.messages();
   EXPECT_EQ(content_of(old_file()), "{");
   fs::remove(old_file());
   server_.start();
@@ -148,8 +147,7 @@ TEST_F(RunnerDecisionTest, WhoseFileCannotBeReachedMayBeReadByTheNextStart) {  /
   server_.launch();
   ASSERT_TRUE(eventually([&] { return !server_.running(); }));
   EXPECT_EQ(server_.stop(), 74) << "how it has ended";
-  EXPECT_NE(server_.messages().find("see what keeps the service from it"), std::string::npos)
-      << server_.messages();
+  EXPECT_TRUE(server_.logs("see what keeps the service from it")) << server_.messages();
   fs::remove(old_file());
   server_.start();
 }

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <sys/wait.h>
@@ -49,6 +50,10 @@ class RunnerProcess {
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
   }
   [[nodiscard]] std::string log() const { return content_of(log_path()); }
+  // Returns true once its log has the text, or false after `eventually_at_most`.
+  [[nodiscard]] bool logs(std::string_view text) const {
+    return contains_eventually(log_path(), text);
+  }
   [[nodiscard]] const std::filesystem::path& work() const { return work_; }
 
  private:

@@ -63,9 +63,7 @@ TEST_F(RunnerTest, ALateResultOfALostRunnerChangesNothing) {  // N5
   expect_each_once();
   EXPECT_EQ(executions(), 2U);
   EXPECT_NE(events_of(id).find("code=JOB_LOST"), std::string::npos) << events_of(id);
-  EXPECT_TRUE(eventually([&] {
-    return runner.log().find("has ended the job's attempt before") != std::string::npos;
-  })) << runner.log();
+  ASSERT_TRUE(runner.logs("has ended the job's attempt before")) << runner.log();
 }
 
 // Whether it had ended when its runner came back, or is ended then.
@@ -87,9 +85,7 @@ TEST_F(RunnerTest, WhatTheJobOfALostRunnerHasUsedUpCounts) {  // A5, N5
   const auto used = [&] { return detail(id).at("run").at("used").at("tokens").to_number<int>(); };
   EXPECT_TRUE(eventually([&] { return used() == 20; })) << events_of(id) << runner.log();
   EXPECT_NE(events_of(id).find("LateUsageReported"), std::string::npos) << events_of(id);
-  EXPECT_TRUE(eventually([&] {
-    return runner.log().find("-a-1 has used up is recorded") != std::string::npos;
-  })) << runner.log();
+  ASSERT_TRUE(runner.logs("-a-1 has used up is recorded")) << runner.log();
 }
 
 TEST_F(RunnerTest, ANewAttemptBeginsOnlyAfterTheOldOnesJobHasEndedThere) {  // N5
@@ -115,7 +111,7 @@ TEST_F(RunnerTest, OneThatIsEvictedEndsAndItsRunsGoOnElsewhere) {  // N3, N5
   start_runner("two", {"--labels", "gpu"});
   (void)result({"runner", "evict", id_of("one")});
   EXPECT_NE(gone.wait(), 0);
-  EXPECT_NE(gone.log().find("was evicted"), std::string::npos) << gone.log();
+  EXPECT_TRUE(gone.logs("was evicted")) << gone.log();
   ASSERT_TRUE(eventually([&] { return executions() == 2; })) << why(id);
   let_go();
   expect_success(id);

@@ -54,8 +54,7 @@ TEST_F(ServerLogTest, ARunThatFailsIsALineAndOneThatSucceedsIsNot) {
 // The first line that an operator ever sees.
 TEST_F(ServerLogTest, AStartSaysWhatItReplayed) {
   server_.start();
-  EXPECT_NE(server_.messages().find("the log ends at 0; replayed 0 events from its beginning\n"),
-            std::string::npos)
+  EXPECT_TRUE(server_.logs("the log ends at 0; replayed 0 events from its beginning\n"))
       << server_.messages();
 }
 
@@ -107,7 +106,7 @@ TEST_F(ServerLogTest, WithoutAJournalItIsStderrWithPriorities) {
   configure("log_format = \"journal\"\n");
   if (!std::filesystem::exists("/run/systemd/journal/socket")) {
     server_.start();
-    EXPECT_NE(server_.messages().find("<6>listening on "), std::string::npos);
+    EXPECT_TRUE(server_.logs("<6>listening on "));
     return;
   }
   // The journal of this machine is hidden by a mount that only the server sees.
@@ -130,7 +129,7 @@ TEST_F(ServerLogTest, AForeignJournalStreamIsNotTaken) {
   ::setenv("JOURNAL_STREAM", "1:1", 1);
   server_.start();
   ::unsetenv("JOURNAL_STREAM");
-  EXPECT_NE(server_.messages().find(" info: listening on "), std::string::npos);
+  EXPECT_TRUE(server_.logs(" info: listening on "));
 }
 
 }  // namespace

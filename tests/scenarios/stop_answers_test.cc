@@ -59,7 +59,7 @@ TEST_F(StopAnswersTest, ACheckOfAProjectIsAnsweredBeforeTheServerEnds) {  // G6,
   http.send(http.text("POST", "/rpc", {}, json::serialize(request)));
   FileDescriptor fifo = await_git();
   ASSERT_EQ(::kill(server_.pid(), SIGTERM), 0);
-  await([&] { return server_.messages().find("stopping: ") != std::string::npos; });
+  ASSERT_TRUE(server_.logs("stopping: "));
   release(std::move(fifo));
   const HttpReply reply = http.reply();
   ASSERT_EQ(reply.status, 200U) << server_.messages();
