@@ -190,6 +190,9 @@ def check_tests(path):
                 problems.append(f"{path}: CMakeLists.txt has no tests that it is built with")
         elif not re.search(rf"signalbox_tests\({folder}\b", (ROOT / "CMakeLists.txt").read_text()):
             problems.append(f"{path}: CMakeLists.txt has no signalbox_tests({folder} …), so it isn't built")
+        # Such a line may come after the answer that the test waited for.
+        if re.search(r"_NE\([\w.>()-]*(?:log|messages)\(\)\.find\((?![^;]*, before\))", (ROOT / path).read_text()):
+            problems.append(f"{path}: wait for a line of another program's log with logs(text)")
 
 
 # One definition rule: two types with one name in headers are undefined behaviour in one program.
