@@ -90,7 +90,7 @@ std::unique_ptr<FileRetention> Server::file_retention() {
   if (!config_.file_retention) return nullptr;
   return std::make_unique<FileRetention>(
       FileRetention::Parts{
-          engine_, clock_, blocking_pool(lanes_.file_retentions, /*while_serving=*/false),
+          engine_, clock_, log_, blocking_pool(lanes_.file_retentions, /*while_serving=*/false),
           [this](const std::atomic<bool>& stopped) -> std::unique_ptr<RunFileCleaner> {
             return std::make_unique<ExpiredRunFiles>(ExpiredRunFiles::Parts{
                 log_, projector_, run_roots_.run_files(), [this] { return run_roots_.written(); },

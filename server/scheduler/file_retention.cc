@@ -7,6 +7,7 @@
 
 #include "domain/nanoseconds.h"
 #include "domain/service_loops.h"
+#include "server/scheduler/clock_advance.h"
 
 namespace signalbox {
 namespace {
@@ -90,6 +91,11 @@ void FileRetention::begin_next() {
   on_lane([this, round = std::move(round), cleaner = cleaner_]() -> std::function<void()> {
     const auto begun = cleaner->begin(round);
     if (!begun) return [this, why = begun.error().message] { end(why); };
+    if (!round.is_dry) {
+      const auto why = describe_clock_advance(parts_.log, round.now_ns);
+      if (!why) return [this, why = why.error().message] { end(why); };
+      if (*why) return [this, why = **why] { end(why); };
+    }
     return [this] { step(std::nullopt); };
   });
 }

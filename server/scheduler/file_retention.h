@@ -31,6 +31,7 @@
 #include "server/scheduler/file_retention_settings.h"
 #include "server/scheduler/scheduled_loop.h"
 #include "server/scheduler/service_loops.h"
+#include "store/event_log.h"
 
 namespace signalbox {
 
@@ -201,6 +202,7 @@ class FileRetention final : public LoopGroup {
   struct Parts {
     Engine& engine;
     const Clock& clock;
+    const EventLog& log;
     BlockingPool blocking;  // a lane of its own
     // Made for a flag that is set when the service stops.
     std::function<std::unique_ptr<RunFileCleaner>(const std::atomic<bool>& stopped)> cleaner;

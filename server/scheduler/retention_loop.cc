@@ -9,6 +9,7 @@
 #include "domain/service_loops.h"
 #include "domain/try.h"
 #include "projections/retention_plan.h"
+#include "server/scheduler/clock_advance.h"
 #include "server/scheduler/rewriting_turn.h"
 
 namespace signalbox {
@@ -129,11 +130,15 @@ void RetentionLoop::tick(const ScheduledLoop::Ended& ended) {
                        stopped = stopped_]() -> std::function<void()> {
     auto found = has_old_records(parts_.log, from, until_ns, now_ns, open, *stopped);
     auto key = verifier_in(settings_.key);
+    auto advance = describe_clock_advance(parts_.log, now_ns);
     if (found && *found) parts_.await_facts(*stopped);
-    return [this, ended, stopped, found = std::move(found), key = std::move(key)] {
+    return [this, ended, stopped, found = std::move(found), key = std::move(key),
+            advance = std::move(advance)] {
       if (*stopped) return;  // the next start concludes it
       if (!found) return ended("the log can't be read: " + found.error().message);
       if (!*found) return ended(std::nullopt);
+      if (!advance) return ended("the log can't be read: " + advance.error().message);
+      if (*advance) return refuse({**advance, {}}, ended);
       if (key) {
         auto why = unadopted_key_text(*key, parts_.engine.world().access.audit_key);
         if (!why.empty()) {

@@ -9,6 +9,7 @@
 #include <boost/json/serialize.hpp>
 
 #include "server/rpc/methods/file_retention_views.h"
+#include "server/scheduler/clock_advance.h"
 #include "tests/server/rpc_site.h"
 
 namespace signalbox {
@@ -75,7 +76,7 @@ class FileRetentionRoundTest : public ::testing::Test, protected RpcSite {
   }
 
   Asked asked;
-  FileRetention retention{{engine, clock, BlockingPool(at_once, at_once),
+  FileRetention retention{{engine, clock, log, BlockingPool(at_once, at_once),
                            [this](const std::atomic<bool>&) -> std::unique_ptr<RunFileCleaner> {
                              return std::make_unique<ThreeRuns>(asked);
                            },
@@ -94,6 +95,33 @@ TEST_F(FileRetentionRoundTest, ARoundThatComparedEnoughEndsAndTheNextOneGoesOn) 
   run_round();
   EXPECT_EQ(asked.removed, (std::vector<int>{1, 2, 3}));
   EXPECT_FALSE(retention.latest()->is_partial);
+}
+
+// A plan says what would go.
+TEST_F(FileRetentionRoundTest, NothingIsRemovedForADayAfterTheClockWentFarAhead) {  // A15, K7
+  const auto set_ahead = [this](std::int64_t ms) {
+    clock.set_by_ns += ms * 1'000'000;
+    (void)engine.begin(by_the_service).apply(NoteClockJump{ms, 0, "wall clock set"});
+    commit_all();
+    asked.removed.clear();
+  };
+  set_ahead(1);  // the first record
+  set_ahead(limits::clock_advance_ms_max);
+  run_round();
+  EXPECT_FALSE(asked.removed.empty());
+  set_ahead(limits::clock_advance_ms_max + 1);
+  run_round();
+  EXPECT_TRUE(asked.removed.empty());
+  EXPECT_NE(retention.latest()->error.find("the clock went ahead by 30 days at "),
+            std::string::npos)
+      << retention.latest()->error;
+  std::string planned = "not planned";
+  EXPECT_TRUE(retention.plan([&](const FileRetentionReport& report) { planned = report.error; }));
+  EXPECT_EQ(planned, "");
+  clock.advance_ms(limits::clock_advance_grace_ms);
+  run_round();
+  EXPECT_FALSE(asked.removed.empty());
+  EXPECT_EQ(retention.latest()->error, "");
 }
 
 TEST_F(FileRetentionRoundTest, ARunRootInUseIsRecognizedHoweverItIsWritten) {  // A15

@@ -28,6 +28,11 @@ class RetentionObstacleTest : public testing::Test, protected RpcSite {
     (void)ask("run.cancel", R"({"run_id":")" + run_id + R"("})");
   }
 
+  void note_clock_jump(std::int64_t ms) {
+    (void)engine.begin(by_the_service).apply(NoteClockJump{ms, 0, "wall clock set"});
+    commit_all();
+  }
+
   // As the program stages it, without an archive.
   StagedRetention stage(const DroppableLog& read, std::int64_t now_ns) {
     ++staged_;
@@ -151,6 +156,40 @@ TEST_F(RetentionObstacleTest, RecordsOfAClockThatWasAheadAreNone) {  // K7
   clock.advance_ms(5'000);
   trigger();
   EXPECT_GE(log.horizon().position, ended);
+}
+
+// By a clock that is a year ahead everything is old.
+TEST_F(RetentionObstacleTest, AClockThatWentFarAheadIsOneForADay) {  // K7
+  constexpr std::int64_t day_ms = 86'400'000;
+  constexpr std::int64_t year_ns = 365 * day_ms * 1'000'000;
+  clock.set_by_ns = year_ns;
+  note_clock_jump(year_ns / 1'000'000);
+  trigger();
+  EXPECT_EQ(log.horizon().position, 0U);
+  ASSERT_TRUE(retention_.latest());
+  EXPECT_NE(retention_.latest()->error.find("the clock went ahead by 365 days at 2024-11-13T"),
+            std::string::npos)
+      << retention_.latest()->error;
+  clock.advance_ms(day_ms - 60'000);
+  trigger();
+  EXPECT_EQ(log.horizon().position, 0U);
+  // It was right, or nobody has set it.
+  clock.advance_ms(120'000);
+  trigger();
+  EXPECT_GT(log.horizon().position, 0U);
+  EXPECT_EQ(retention_.latest()->error, "");
+}
+
+// What was recorded meanwhile is of a time to come.
+TEST_F(RetentionObstacleTest, AClockThatWasSetRightAgainIsNone) {  // K7
+  constexpr std::int64_t year_ms = 365LL * 86'400'000;
+  clock.set_by_ns = year_ms * 1'000'000;
+  note_clock_jump(year_ms);
+  end_a_run();
+  clock.set_by_ns = 0;
+  note_clock_jump(-year_ms);
+  trigger();
+  EXPECT_GT(log.horizon().position, 0U);
 }
 
 }  // namespace

@@ -1,0 +1,36 @@
+#include "server/scheduler/clock_advance.h"
+
+#include "domain/event.h"
+#include "domain/nanoseconds.h"
+#include "domain/server_events.h"
+#include "domain/try.h"
+#include "server/text/time_text.h"
+
+namespace signalbox {
+
+// The first record of the last day follows such an advance, if there was one in that day: what was
+// recorded before it is older than a day by then.
+Stored<std::optional<std::string>> describe_clock_advance(const EventLog& log,
+                                                          std::int64_t now_ns) {
+  constexpr std::int64_t day_ns = 24 * 60 * ns_per_minute;
+  constexpr std::int64_t grace_ns = limits::clock_advance_grace_ms * ns_per_ms;
+  const Position before = TRY(position_at(log, now_ns - grace_ns));
+  if (before == log.horizon().position || before == log.tail()) return std::nullopt;
+  const auto records = TRY(log.read(before, 2));
+  const Record& after = records.back();
+  const std::int64_t advance_ns = after.recorded_at_ns - records.front().recorded_at_ns;
+  const bool was_watched = event_as<ServerStarted>(after.event) == nullptr &&
+                           event_as<ClockJumped>(after.event) == nullptr;
+  // A record of a time to come was written by a clock that has been set back since.
+  if (was_watched || after.recorded_at_ns > now_ns ||
+      advance_ns <= limits::clock_advance_ms_max * ns_per_ms) {
+    return std::nullopt;
+  }
+  return "the clock went ahead by " + std::to_string(advance_ns / day_ns) + " days at " +
+         format_time(after.recorded_at_ns) +
+         ", or the service was away for so long: set the clock " +
+         "if it is wrong; nothing is removed before " +
+         format_time(after.recorded_at_ns + grace_ns);
+}
+
+}  // namespace signalbox
