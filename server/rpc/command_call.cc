@@ -133,6 +133,21 @@ Rejection with_ended_run(Api& api, Rejection rejection) {
           {"signalbox run get " + *text}};
 }
 
+Decided<json::object> outcome_of(Api& api, const Origin& origin, const Command& command,
+                                 ResultOf result_of,
+                                 const std::function<json::object()>& unchanged) {
+  auto transaction = api.engine.begin(origin);
+  const auto applied = transaction.apply(command);
+  if (!applied) return tl::unexpected(with_ended_run(api, applied.error()));
+  if (*applied == 0 && unchanged) return unchanged();
+  return result_of(api, transaction.records());
+}
+
+void apply_command(Api& api, Call& call, const Command& command, ResultOf result_of) {
+  if (answered_before(api, call, result_of)) return;
+  call.responder.answer(outcome_of(api, call.origin, command, result_of));
+}
+
 Rejection run_root_hangs(const std::string& run_root) {
   return {ErrorCode::OVERLOADED,
           "the run root " + run_root + " didn't answer within " +

@@ -2,9 +2,10 @@
 // decide, reply.
 #pragma once
 
+#include <functional>
 #include <span>
-#include <utility>
 
+#include "domain/command.h"
 #include "server/engine/engine.h"
 #include "server/rpc/method.h"
 #include "server/text/described_json.h"
@@ -31,22 +32,14 @@ Rejection run_root_hangs(const std::string& run_root);
 // written, the result has `files_error`: the command itself succeeded.
 void answer_with_files(Api& api, const Responder& responder, Decided<boost::json::object> outcome);
 
-// Applies one command in a commit of its own and answers with result_of its events.
-template <class T>
-void apply_command(Api& api, Call& call, const T& command, ResultOf result_of) {
-  if (answered_before(api, call, result_of)) return;
-  Decided<boost::json::object> outcome;
-  {
-    auto transaction = api.engine.begin(call.origin);
-    const auto applied = transaction.apply(command);
-    if (applied) {
-      outcome = result_of(api, transaction.records());
-    } else {
-      outcome = tl::unexpected(with_ended_run(api, applied.error()));
-    }
-  }
-  call.responder.answer(std::move(outcome));
-}
+// Applies one command in a commit of its own. Returns result_of its events, or `unchanged` if there
+// is one and the command has no events; or why it was refused, as with_ended_run() says it.
+Decided<boost::json::object> outcome_of(Api& api, const Origin& origin, const Command& command,
+                                        ResultOf result_of,
+                                        const std::function<boost::json::object()>& unchanged = {});
+
+// Applies one command in a commit of its own and answers with its outcome.
+void apply_command(Api& api, Call& call, const Command& command, ResultOf result_of);
 
 // The handler of a method whose params are the command T.
 template <class T, ResultOf result_of>

@@ -41,17 +41,8 @@ void issue(Api& api, Call& call, const RandomSource& random) {
   const std::string secret = make_secret(random);
   command->id = api.ids.next_run_id(api.clock.wall_ns());
   command->secret_sha256 = digest_of_secret(secret);
-  Decided<json::object> outcome;
-  {
-    auto transaction = api.engine.begin(call.origin);
-    const auto applied = transaction.apply(*command);
-    if (applied) {
-      outcome = issue_result(api, transaction.records());
-      (*outcome)["secret"] = secret;
-    } else {
-      outcome = tl::unexpected(applied.error());
-    }
-  }
+  auto outcome = outcome_of(api, call.origin, *command, issue_result);
+  if (outcome) (*outcome)["secret"] = secret;
   call.responder.answer(std::move(outcome));
 }
 

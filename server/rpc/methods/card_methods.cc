@@ -32,16 +32,7 @@ void submit(Api& api, Call& call, const TriggerHeartbeat& trigger) {
   if (!command) return call.responder.reject(command.error());
   if (answered_before(api, call, submit_card_result)) return;
   command->card_id = api.ids.next_run_id(api.clock.wall_ns());
-  Decided<json::object> outcome;
-  {
-    auto transaction = api.engine.begin(call.origin);
-    const auto applied = transaction.apply(*command);
-    if (applied) {
-      outcome = submit_card_result(api, transaction.records());
-    } else {
-      outcome = tl::unexpected(applied.error());
-    }
-  }
+  auto outcome = outcome_of(api, call.origin, *command, submit_card_result);
   const bool immediate = outcome && command->immediate.value_or(true);
   call.responder.answer(std::move(outcome));
   if (immediate) trigger("card " + to_string(command->card_id) + " was submitted");
@@ -60,20 +51,12 @@ json::object unchanged_card(const Card& card, const T&) {
 template <class T>
 bool apply_card_command(Api& api, Call& call, const T& command, ResultOf result_of) {
   if (answered_before(api, call, result_of)) return false;
-  bool changed = false;
-  Decided<json::object> outcome;
-  {
-    auto transaction = api.engine.begin(call.origin);
-    const auto applied = transaction.apply(command);
-    if (!applied) {
-      outcome = tl::unexpected(applied.error());
-    } else if (*applied == 0) {
-      outcome = unchanged_card(*api.engine.world().board.find(command.card_id), command);
-    } else {
-      outcome = result_of(api, transaction.records());
-      changed = true;
-    }
-  }
+  bool is_unchanged = false;
+  auto outcome = outcome_of(api, call.origin, command, result_of, [&] {
+    is_unchanged = true;
+    return unchanged_card(*api.engine.world().board.find(command.card_id), command);
+  });
+  const bool changed = outcome && !is_unchanged;
   call.responder.answer(std::move(outcome));
   return changed;
 }

@@ -33,23 +33,13 @@ Decided<PutProject> read_put(KnownPipeline& known_pipeline, json::object& params
 }
 
 void apply_put(Api& api, const Call& call, const PutProject& command) {
-  Decided<json::object> outcome;
-  {
-    auto transaction = api.engine.begin(call.origin);
-    const auto applied = transaction.apply(command);
-    if (!applied) {
-      outcome = tl::unexpected(applied.error());
-    } else if (*applied == 0) {
-      outcome = json::object{{"name", command.name},
-                             {"repository", command.repository},
-                             {"base", command.base.value_or("main")},
-                             {"remote", command.remote.value_or("")},
-                             {"changed", false}};
-    } else {
-      outcome = put_project_result(api, transaction.records());
-    }
-  }
-  call.responder.answer(std::move(outcome));
+  call.responder.answer(outcome_of(api, call.origin, command, put_project_result, [&] {
+    return json::object{{"name", command.name},
+                        {"repository", command.repository},
+                        {"base", command.base.value_or("main")},
+                        {"remote", command.remote.value_or("")},
+                        {"changed", false}};
+  }));
 }
 
 Rejection refusal_of(const PutProject& command, LaneFailure why) {

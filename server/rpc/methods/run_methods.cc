@@ -126,19 +126,8 @@ void decide_start(Api& api, Call& call, StartRun command) {
     }
   }
   command.run_id = api.ids.next_run_id(api.clock.wall_ns());
-  Decided<json::object> outcome;
-  {
-    auto transaction = api.engine.begin(call.origin);
-    const auto applied = transaction.apply(command);
-    if (!applied) {
-      outcome = tl::unexpected(applied.error());
-    } else if (*applied == 0) {
-      outcome = known_run(api.engine.world(), command);
-    } else {
-      outcome = start_result(api, transaction.records());
-    }
-  }
-  call.responder.answer(std::move(outcome));
+  call.responder.answer(outcome_of(api, call.origin, command, start_result,
+                                   [&] { return known_run(api.engine.world(), command); }));
 }
 
 // Returns whether the run was started before, whatever has become of its repository since.
@@ -217,19 +206,9 @@ void resume(Api& api, Call& call) {
   const auto command = from_json<ResumeRun>(call.params);
   if (!command) return call.responder.reject(command.error());
   if (answered_before(api, call, resume_result)) return;
-  Decided<json::object> outcome;
-  {
-    auto transaction = api.engine.begin(call.origin);
-    const auto applied = transaction.apply(*command);
-    if (!applied) {
-      outcome = tl::unexpected(with_ended_run(api, applied.error()));
-    } else if (*applied == 0) {
-      outcome = pause_answer(command->run_id, name_of(run->status), false);
-    } else {
-      outcome = resume_result(api, transaction.records());
-    }
-  }
-  call.responder.answer(std::move(outcome));
+  call.responder.answer(outcome_of(api, call.origin, *command, resume_result, [&] {
+    return pause_answer(command->run_id, name_of(run->status), false);
+  }));
 }
 
 struct GetRun {

@@ -45,19 +45,9 @@ void change_pause(Api& api, Call& call) {
   const auto command = from_json<Command>(call.params);
   if (!command) return call.responder.reject(command.error());
   if (answered_before(api, call, changed_pause)) return;
-  Decided<json::object> outcome;
-  {
-    auto transaction = api.engine.begin(call.origin);
-    const auto applied = transaction.apply(*command);
-    if (!applied) {
-      outcome = tl::unexpected(applied.error());
-    } else if (*applied == 0) {
-      outcome = json::object{{"changed", false}, {"paused", pause_json(api.engine.world())}};
-    } else {
-      outcome = changed_pause(api, transaction.records());
-    }
-  }
-  call.responder.answer(std::move(outcome));
+  call.responder.answer(outcome_of(api, call.origin, *command, changed_pause, [&] {
+    return json::object{{"changed", false}, {"paused", pause_json(api.engine.world())}};
+  }));
 }
 
 json::object attempt_json(const Api& api, const Run& run) {

@@ -100,16 +100,7 @@ void decide_begin(Api& api, Call& call, BeginTick& command, const TickMarker& ma
   expire_due_tick(api, command.loop);
   if (!command.marker.loop.empty()) expire_due_tick(api, command.marker.loop);
   expire_due_lock(api, command.lock_token);
-  Decided<json::object> outcome;
-  {
-    auto transaction = api.engine.begin(call.origin);
-    const auto applied = transaction.apply(command);
-    if (applied) {
-      outcome = begin_tick_result(api, transaction.records());
-    } else {
-      outcome = tl::unexpected(with_ended_run(api, applied.error()));
-    }
-  }
+  auto outcome = outcome_of(api, call.origin, command, begin_tick_result);
   if (!outcome) note_refusal(api, call, command, marker, outcome.error());
   answer_with_files(api, call.responder, std::move(outcome));
 }
@@ -154,17 +145,7 @@ template <class T>
 void end_by(Api& api, Call& call, const T& command, ResultOf result_of) {
   if (answered_before(api, call, result_of)) return;
   expire_due_tick(api, command.loop);
-  Decided<json::object> outcome;
-  {
-    auto transaction = api.engine.begin(call.origin);
-    const auto applied = transaction.apply(command);
-    if (applied) {
-      outcome = result_of(api, transaction.records());
-    } else {
-      outcome = tl::unexpected(applied.error());
-    }
-  }
-  answer_with_files(api, call.responder, std::move(outcome));
+  answer_with_files(api, call.responder, outcome_of(api, call.origin, command, result_of));
 }
 
 void end(Api& api, Call& call) {

@@ -155,13 +155,8 @@ void check_watchdog(Api& api, Call& call) {
   Decided<json::object> outcome = in_time_view(api, run);
   if (over) {
     const TimeOutStation time_out{run.id, attempt.token, attempt.timer_origin(), *elapsed};
-    auto transaction = api.engine.begin(call.origin);
-    const auto applied = transaction.apply(time_out);
-    if (!applied) {
-      outcome = tl::unexpected(applied.error());
-    } else if (*applied > 0) {
-      outcome = timed_out_result(api, transaction.records());
-    }
+    outcome = outcome_of(api, call.origin, time_out, timed_out_result,
+                         [&] { return std::move(*outcome); });
   }
   answer_with_files(api, call.responder, std::move(outcome));
 }
