@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <map>
 #include <optional>
 #include <utility>
@@ -11,6 +10,7 @@
 
 #include "domain/try.h"
 #include "server/board/policy_keys.h"
+#include "server/text/separated_text.h"
 #include "server/text/utf8_text.h"
 
 namespace signalbox {
@@ -134,13 +134,12 @@ Done set_number(const Entry& entry, const PolicyKey& key, Number& field) {
         entry.value ? shown(digits) + " is not a whole number" : "its number is missing";
     return refuse(entry.line, std::string(key.name) + ": " + problem + "; " + how_to_write(key));
   }
-  std::int64_t number = 0;
-  const auto [end, failure] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
-  if (failure != std::errc{} || number < 1 || number > key.max) {
+  const auto number = whole_number<std::int64_t>(digits);
+  if (!number || *number < 1 || *number > key.max) {
     return refuse(entry.line, std::string(key.name) + ": " + shown(digits) + " is out of range; " +
                                   how_to_write(key));
   }
-  field = static_cast<Number>(number);
+  field = static_cast<Number>(*number);
   return {};
 }
 

@@ -1,6 +1,5 @@
 #include "server/engine/moment.h"
 
-#include <charconv>
 #include <string>
 #include <utility>
 
@@ -8,6 +7,7 @@
 #include "domain/nanoseconds.h"
 #include "domain/try.h"
 #include "server/engine/dropped_history.h"
+#include "server/text/separated_text.h"
 #include "server/text/time_text.h"
 
 namespace signalbox {
@@ -53,14 +53,6 @@ Decided<void> require_come(const EventLog& log, std::string_view moment, std::in
 
 }  // namespace
 
-std::optional<Position> parse_position(std::string_view text) {
-  Position position = 0;
-  const char* const end = text.data() + text.size();
-  const auto read = std::from_chars(text.data(), end, position);
-  if (read.ec != std::errc() || read.ptr != end) return std::nullopt;
-  return position;
-}
-
 std::optional<std::int64_t> parse_time_or_age(std::string_view text, std::int64_t now_ns) {
   if (const auto utc_ns = parse_time(text)) return utc_ns;
   const auto age_ms = parse_duration_ms(text);
@@ -73,7 +65,7 @@ std::optional<std::int64_t> parse_time_or_age(std::string_view text, std::int64_
 }
 
 Decided<Position> find_moment(const EventLog& log, std::string_view moment, std::int64_t now_ns) {
-  if (const auto position = parse_position(moment)) {
+  if (const auto position = whole_number<Position>(moment)) {
     if (*position > log.tail()) return tl::unexpected(no_such_position(log, moment));
     if (*position != 0 && *position < log.horizon().position) {
       return tl::unexpected(history_dropped(log, *position));

@@ -25,8 +25,6 @@ Decided<Position> find_moment(const EventLog& log, std::string_view moment, std:
 Decided<Position> find_shown_moment(const EventLog& log, std::string_view moment,
                                     std::int64_t now_ns);
 
-// Returns the position that a text of digits is; nullopt for anything else.
-std::optional<Position> parse_position(std::string_view text);
 // Returns the nanoseconds since the epoch, UTC, of an RFC 3339 time or an age; nullopt for anything
 // else.
 std::optional<std::int64_t> parse_time_or_age(std::string_view text, std::int64_t now_ns);

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
@@ -15,6 +14,7 @@
 #include <sstream>
 
 #include "server/platform/clock.h"
+#include "server/text/separated_text.h"
 
 namespace signalbox {
 namespace {
@@ -39,14 +39,6 @@ std::string read_proc_file(pid_t pid, const char* name) {
     content.append(buffer, static_cast<std::size_t>(got));
   }
   return content;
-}
-
-std::optional<pid_t> parse_pid(const std::string& name) {
-  pid_t pid = 0;
-  const char* const end = name.data() + name.size();
-  const auto [stop, error] = std::from_chars(name.data(), end, pid);
-  if (error != std::errc() || stop != end) return std::nullopt;
-  return pid;
 }
 
 bool has_entry(std::string_view environment, std::string_view entry) {
@@ -173,7 +165,7 @@ std::vector<Process> all_processes() {
   std::error_code error;
   for (std::filesystem::directory_iterator entry("/proc", error), end; !error && entry != end;
        entry.increment(error)) {
-    const auto pid = parse_pid(entry->path().filename().string());
+    const auto pid = whole_number<pid_t>(entry->path().filename().string());
     if (!pid) continue;
     if (auto process = read_process(*pid)) processes.push_back(*process);
   }

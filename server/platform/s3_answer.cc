@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <optional>
 #include <utility>
 
 #include "domain/try.h"
+#include "server/text/separated_text.h"
 #include "server/text/time_text.h"
 
 namespace signalbox {
@@ -53,11 +53,9 @@ tl::expected<S3Object, std::string> parse_object(std::string_view xml) {
   S3Object object;
   object.key = plain_text(element(xml, "Key"));
   if (object.key.empty()) return tl::unexpected(std::string("an object has no key"));
-  const std::string_view size = element(xml, "Size");
-  const auto [end, error] = std::from_chars(size.data(), size.data() + size.size(), object.bytes);
-  if (size.empty() || error != std::errc() || end != size.data() + size.size()) {
-    return tl::unexpected(std::string("an object has no size"));
-  }
+  const auto bytes = whole_number<std::uint64_t>(element(xml, "Size"));
+  if (!bytes) return tl::unexpected(std::string("an object has no size"));
+  object.bytes = *bytes;
   const auto modified = parse_time(element(xml, "LastModified"));
   if (!modified) return tl::unexpected(std::string("an object has no time"));
   object.modified_ns = *modified;

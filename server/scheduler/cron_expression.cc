@@ -4,13 +4,13 @@
 #include <array>
 #include <bit>
 #include <cctype>
-#include <charconv>
 #include <chrono>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "domain/try.h"
+#include "server/text/separated_text.h"
 #include "server/text/utf8_text.h"
 
 namespace signalbox {
@@ -85,11 +85,7 @@ std::vector<std::string_view> split(std::string_view text, std::string_view sepa
 }
 
 std::optional<int> number(std::string_view text) {
-  int value = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stop, failure] = std::from_chars(text.data(), end, value);
-  if (failure != std::errc{} || stop != end || text.front() == '-') return std::nullopt;
-  return value;
+  return text.starts_with('-') ? std::nullopt : whole_number<int>(text);
 }
 
 Parsed<int> value_of(const Field& field, std::string_view item, std::string_view text) {

@@ -1,13 +1,13 @@
 #include "server/text/described_json.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstring>
 #include <limits>
 
 #include <boost/json/array.hpp>
 
 #include "domain/try.h"
+#include "server/text/separated_text.h"
 #include "server/text/time_text.h"
 
 namespace signalbox {
@@ -143,10 +143,9 @@ bool read_number(const json::value& value, T& number) {
     return !error;
   }
   const json::string* text = value.if_string();
-  if (text == nullptr || text->empty()) return false;
-  const char* const last = text->data() + text->size();
-  const auto [end, failure] = std::from_chars(text->data(), last, number);
-  return failure == std::errc{} && end == last;
+  const auto read = text != nullptr ? whole_number<T>(*text) : std::nullopt;
+  number = read.value_or(number);
+  return read.has_value();
 }
 
 // Accepts quoted numbers too: those beyond 2^53 have to be quoted.

@@ -1,6 +1,5 @@
 #include "tools/audit/continued_archive.h"
 
-#include <charconv>
 #include <optional>
 
 #include <boost/json/array.hpp>
@@ -8,6 +7,7 @@
 #include "domain/try.h"
 #include "server/engine/dropped_history.h"
 #include "server/scheduler/retention_settings.h"
+#include "server/text/separated_text.h"
 #include "store/durable_file.h"
 #include "store/sha256.h"
 #include "store/tree_head.h"
@@ -54,13 +54,11 @@ CallError archive_changed(const HistoryDropped& dropped, const std::string& key,
 
 // FROM and TO of an archive's name.
 std::optional<PositionRange> range_of(const std::string& name) {
-  PositionRange range;
-  const char* const end = name.data() + name.size();
-  const auto from = std::from_chars(name.data(), end, range.first);
-  if (from.ec != std::errc() || from.ptr == end || *from.ptr != '-') return std::nullopt;
-  const auto to = std::from_chars(from.ptr + 1, end, range.last);
-  if (to.ec != std::errc() || to.ptr != end) return std::nullopt;
-  return range;
+  std::string_view to = name;
+  const auto first = whole_number<Position>(take_until(to, '-'));
+  const auto last = whole_number<Position>(to);
+  if (!first || !last) return std::nullopt;
+  return PositionRange{*first, *last};
 }
 
 }  // namespace

@@ -1,11 +1,11 @@
 #include "tools/cli/server_address.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdint>
 #include <optional>
 
 #include "domain/try.h"
+#include "server/text/separated_text.h"
 
 namespace signalbox {
 namespace {
@@ -36,9 +36,7 @@ std::optional<Endpoint> parse_endpoint(std::string_view text) {
 }  // namespace
 
 bool is_port_number(std::string_view text) {
-  std::uint16_t number = 0;
-  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return failure == std::errc{} && end == text.data() + text.size() && number != 0;
+  return whole_number<std::uint16_t>(text).value_or(0) != 0;
 }
 
 bool is_host(std::string_view text) {

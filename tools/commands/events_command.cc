@@ -1,5 +1,4 @@
 // `signalbox events`: reads or follows the log.
-#include <charconv>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -11,6 +10,7 @@
 #include <unistd.h>
 
 #include "domain/try.h"
+#include "server/text/separated_text.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/elapsed_text.h"
 #include "tools/cli/event_stream.h"
@@ -60,11 +60,7 @@ bool is_position(const std::string& moment) {
 
 // Returns the position that a moment is; 0 if it is a time or an age, or isn't given.
 std::uint64_t position_named(const std::optional<std::string>& moment) {
-  std::uint64_t position = 0;
-  if (moment && is_position(*moment)) {
-    std::from_chars(moment->data(), moment->data() + moment->size(), position);
-  }
-  return position;
+  return moment ? whole_number<std::uint64_t>(*moment).value_or(0) : 0;
 }
 
 // Returns the position of the first event from a time or an age on. A subscription begins with a

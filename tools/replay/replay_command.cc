@@ -2,7 +2,6 @@
 // debugger, the comparison with another version, and the simulation of another policy.
 #include <unistd.h>
 
-#include <charconv>
 #include <iostream>
 #include <memory>
 #include <optional>
@@ -13,6 +12,7 @@
 #include "domain/try.h"
 #include "projections/world_digest.h"
 #include "server/rpc/record_json.h"
+#include "server/text/separated_text.h"
 #include "server/text/time_text.h"
 #include "tools/audit/capsule_replay.h"
 #include "tools/cli/commands.h"
@@ -51,11 +51,8 @@ struct ReplayOptions {
 // as for --at and --from.
 Called<void> find_end(const Invocation& invocation, ReplayOptions& options) {
   if (options.until.empty()) return {};
-  Position position = 0;
-  const char* const end = options.until.data() + options.until.size();
-  const auto read = std::from_chars(options.until.data(), end, position);
-  if (read.ec == std::errc() && read.ptr == end) {
-    options.to = position;
+  if (const auto position = whole_number<Position>(options.until)) {
+    options.to = *position;
     return {};
   }
   const auto log =

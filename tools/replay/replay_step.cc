@@ -1,13 +1,13 @@
 #include "tools/replay/replay_step.h"
 
 #include <algorithm>
-#include <charconv>
 #include <istream>
 #include <ostream>
 #include <sstream>
 
 #include "domain/try.h"
 #include "server/rpc/record_json.h"
+#include "server/text/separated_text.h"
 #include "store/codec.h"
 #include "tools/cli/elapsed_text.h"
 #include "tools/cli/json_fields.h"
@@ -49,13 +49,7 @@ struct ReplayStep::Words {
     std::istringstream words{std::string(line)};
     words >> command >> argument;
   }
-  [[nodiscard]] std::optional<Position> number() const {
-    Position value = 0;
-    const char* const end = argument.data() + argument.size();
-    const auto read = std::from_chars(argument.data(), end, value);
-    if (argument.empty() || read.ec != std::errc() || read.ptr != end) return std::nullopt;
-    return value;
-  }
+  [[nodiscard]] std::optional<Position> number() const { return whole_number<Position>(argument); }
   // Returns whether the command is this word or its first letter.
   [[nodiscard]] bool is(std::string_view word) const {
     return command == word || (command.size() == 1 && command[0] == word[0]);

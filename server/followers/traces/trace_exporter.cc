@@ -1,7 +1,6 @@
 #include "server/followers/traces/trace_exporter.h"
 
 #include <algorithm>
-#include <charconv>
 #include <random>
 #include <string>
 #include <utility>
@@ -12,6 +11,7 @@
 #include "server/platform/atomic_file.h"
 #include "server/platform/clock.h"
 #include "server/platform/thread_priority.h"
+#include "server/text/separated_text.h"
 #include "store/event_log.h"
 
 namespace signalbox {
@@ -181,13 +181,10 @@ void TraceExporter::keep_cursor(Position position) {
 
 std::optional<Position> read_trace_cursor(const std::filesystem::path& file) {
   constexpr std::size_t cursor_bytes_max = 64;
-  const auto text = read_regular_file(file, cursor_bytes_max);
+  auto text = read_regular_file(file, cursor_bytes_max);
   if (!text || !text->ends_with('\n')) return std::nullopt;
-  Position position = 0;
-  const char* const end = text->data() + text->size() - 1;
-  const auto read = std::from_chars(text->data(), end, position);
-  if (read.ec != std::errc() || read.ptr != end) return std::nullopt;
-  return position;
+  text->pop_back();
+  return whole_number<Position>(*text);
 }
 
 Stored<void> write_trace_cursor(const std::filesystem::path& file, Position position) {

@@ -11,6 +11,7 @@
 #include "server/engine/moment.h"
 #include "server/rpc/record_json.h"
 #include "server/text/described_json.h"
+#include "server/text/separated_text.h"
 
 namespace signalbox {
 namespace {
@@ -172,7 +173,7 @@ Decided<EventPageStart> read_page_start(const std::optional<std::string>& from, 
                                         std::int64_t now_ns) {
   EventPageStart start;
   if (!from) return start;
-  start.position = parse_position(*from);
+  start.position = whole_number<Position>(*from);
   if (start.position) {
     if (!backwards) start.position = std::max<Position>(*start.position, 1);
     return start;

@@ -10,6 +10,7 @@
 #include "domain/try.h"
 #include "server/engine/moment.h"
 #include "server/rpc/read_models.h"
+#include "server/text/separated_text.h"
 
 namespace signalbox {
 
@@ -70,7 +71,7 @@ static_assert(latest_ns + span_ns_max < std::numeric_limits<std::int64_t>::max()
 
 Decided<std::int64_t> time_of_moment(const EventLog& log, const char* field,
                                      const std::string& moment, std::int64_t now_ns) {
-  if (!parse_position(moment)) {
+  if (!whole_number<Position>(moment)) {
     if (const auto time = parse_time_or_age(moment, now_ns)) return *time;
     return reject(ErrorCode::INVALID_PARAMS,
                   std::string(field) + " must be a position, a time or an age such as 8h",

@@ -1,11 +1,11 @@
 #include "server/rpc/methods/report_period.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include "domain/nanoseconds.h"
 #include "domain/try.h"
 #include "projections/report.h"
+#include "server/text/separated_text.h"
 #include "server/text/time_text.h"
 
 namespace signalbox {
@@ -28,17 +28,14 @@ Stored<std::optional<std::int64_t>> lived_until(const EventLog& log, Position po
 Decided<ReportSince> read_report_since(const std::string& text, std::int64_t now_ns,
                                        Position tail) {
   ReportSince since;
-  Position position = 0;
-  const char* const end = text.data() + text.size();
-  if (const auto read = std::from_chars(text.data(), end, position);
-      read.ec == std::errc() && read.ptr == end) {
-    if (position > tail) {
+  if (const auto position = whole_number<Position>(text)) {
+    if (*position > tail) {
       return reject(ErrorCode::POSITION_NOT_FOUND, "the log ends at " + std::to_string(tail),
-                    {{"since", static_cast<std::int64_t>(position)},
+                    {{"since", static_cast<std::int64_t>(*position)},
                      {"tail", static_cast<std::int64_t>(tail)}},
                     {"signalbox report --since 8h"});
     }
-    since.position = position;
+    since.position = *position;
     return since;
   }
   if (const auto at_ns = parse_time(text)) {

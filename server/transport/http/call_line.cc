@@ -1,6 +1,5 @@
 #include "server/transport/http/call_line.h"
 
-#include <charconv>
 #include <optional>
 
 #include <boost/json/array.hpp>
@@ -8,6 +7,7 @@
 
 #include "domain/try.h"
 #include "server/text/json_text.h"
+#include "server/text/separated_text.h"
 #include "server/transport/http/sse_stream.h"
 
 namespace signalbox {
@@ -71,12 +71,11 @@ Decided<void> add_key(const Route& route, std::string_view key, json::object& pa
 // Makes the stream begin after the last event that the client has received.
 Decided<void> add_last_event_id(std::string_view id, json::object& params) {
   if (id.empty()) return {};
-  std::uint64_t position = 0;
-  const auto [end, failure] = std::from_chars(id.data(), id.data() + id.size(), position);
-  if (failure != std::errc{} || end != id.data() + id.size() || position + 1 == 0) {
+  const auto position = whole_number<std::uint64_t>(id);
+  if (!position || *position + 1 == 0) {
     return invalid("Last-Event-ID", "must be a position, as the ids of the stream are");
   }
-  params["from"] = std::to_string(position + 1);
+  params["from"] = std::to_string(*position + 1);
   return {};
 }
 

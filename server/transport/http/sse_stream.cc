@@ -1,8 +1,6 @@
 #include "server/transport/http/sse_stream.h"
 
-#include <charconv>
 #include <chrono>
-#include <system_error>
 #include <utility>
 
 #include <boost/asio/post.hpp>
@@ -12,6 +10,7 @@
 #include "domain/try.h"
 #include "server/limits.h"
 #include "server/rpc/shown_record.h"
+#include "server/text/separated_text.h"
 #include "server/transport/http/call_line.h"
 #include "server/transport/http/http_exchange.h"
 #include "server/transport/http/http_header.h"
@@ -53,10 +52,8 @@ Decided<void> read_per_second_max(const Target& target, std::uint32_t& number) {
     is_of_a_part = is_of_a_part || name == "types" || name == "run_id" || name == "span_id";
     if (name != "per_second_max") continue;
     const bool is_repeated = number != 0;
-    const char* const end = value.data() + value.size();
-    const auto [parsed, error] = std::from_chars(value.data(), end, number);
-    if (is_repeated || error != std::errc() || parsed != end ||
-        number < sse_events_per_second_min || number > sse_events_per_second_max) {
+    number = whole_number<std::uint32_t>(value).value_or(0);
+    if (is_repeated || number < sse_events_per_second_min || number > sse_events_per_second_max) {
       return reject(ErrorCode::INVALID_PARAMS,
                     "per_second_max is a number from " + std::to_string(sse_events_per_second_min) +
                         " to " + std::to_string(sse_events_per_second_max) + ", once",
