@@ -2,23 +2,14 @@
 
 #include <arpa/inet.h>
 
-#include <charconv>
-#include <cstdint>
-#include <system_error>
+#include <utility>
 
 #include <boost/describe/enum_from_string.hpp>
 
+#include "server/text/separated_text.h"
+
 namespace signalbox {
 namespace {
-
-// Returns the host of "host:port" or "[host]:port".
-std::string host_of(const std::string& listen) {
-  std::string host = listen.substr(0, listen.rfind(':'));
-  if (host.size() > 2 && host.front() == '[' && host.back() == ']') {
-    host = host.substr(1, host.size() - 2);
-  }
-  return host;
-}
 
 bool is_address(const std::string& host) {
   in6_addr address{};
@@ -60,14 +51,20 @@ tl::expected<void, std::string> set_access(std::string_view key, const std::stri
   return {};
 }
 
-tl::expected<void, std::string> require_address(const std::string& listen) {
-  if (listen.empty()) return {};
+std::optional<TcpAddress> parse_tcp_address(const std::string& listen) {
   const std::size_t colon = listen.rfind(':');
-  std::uint16_t port = 0;
-  const char* const end = listen.data() + listen.size();
-  const char* const digits = colon == std::string::npos ? end : listen.data() + colon + 1;
-  const auto [parsed_end, failure] = std::from_chars(digits, end, port);
-  if (failure == std::errc{} && parsed_end == end && is_address(host_of(listen))) return {};
+  if (colon == std::string::npos) return std::nullopt;
+  std::string host = listen.substr(0, colon);
+  if (host.size() > 2 && host.front() == '[' && host.back() == ']') {
+    host = host.substr(1, host.size() - 2);
+  }
+  const auto port = whole_number<std::uint16_t>(std::string_view(listen).substr(colon + 1));
+  if (!port || !is_address(host)) return std::nullopt;
+  return TcpAddress{std::move(host), *port};
+}
+
+tl::expected<void, std::string> require_address(const std::string& listen) {
+  if (listen.empty() || parse_tcp_address(listen)) return {};
   return tl::unexpected("listen is an address and a port, such as 127.0.0.1:7070; not " + listen);
 }
 
@@ -79,9 +76,9 @@ tl::expected<void, std::string> require_protected(const std::string& listen,
         std::string("tls_certificate and tls_key go together: set both to PEM "
                     "files, or none"));
   }
-  const std::string host = host_of(listen);
-  if (listen.empty() || !is_address(host) || is_loopback(host) || !tls_key.empty()) return {};
-  return tl::unexpected(host +
+  const auto address = parse_tcp_address(listen);
+  if (!address || is_loopback(address->host) || !tls_key.empty()) return {};
+  return tl::unexpected(address->host +
                         " is not a loopback address, and without TLS everybody on the way could "
                         "read the access tokens: set tls_certificate and tls_key in the "
                         "configuration file, or listen on 127.0.0.1 or [::1]");

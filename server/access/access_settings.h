@@ -2,7 +2,9 @@
 // the server logs about access.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -16,6 +18,13 @@ namespace signalbox {
 // message for any other value.
 tl::expected<void, std::string> set_access(std::string_view key, const std::string& value,
                                            Authentication::Settings& settings);
+
+struct TcpAddress {
+  std::string host;  // an IP address, without brackets
+  std::uint16_t port = 0;
+};
+// Returns what "127.0.0.1:7070" or "[::1]:7070" is; nullopt for anything else.
+std::optional<TcpAddress> parse_tcp_address(const std::string& listen);
 
 // Returns an error message if `listen` is neither empty nor an address with a port.
 tl::expected<void, std::string> require_address(const std::string& listen);

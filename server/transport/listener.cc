@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 #include <optional>
 #include <system_error>
@@ -21,6 +20,7 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 
+#include "server/access/access_settings.h"
 #include "server/limits.h"
 #include "server/rpc/responder.h"
 #include "server/transport/http/http_header.h"
@@ -270,29 +270,20 @@ tl::expected<void, std::string> Listener::listen_unix(const std::filesystem::pat
 
 tl::expected<std::string, ListenError> Listener::listen_tcp(const std::string& address,
                                                             TlsContext tls) {
-  const std::size_t colon = address.rfind(':');
-  std::string host = address.substr(0, colon);
-  if (host.size() > 2 && host.front() == '[' && host.back() == ']') {
-    host = host.substr(1, host.size() - 2);
-  }
-  std::uint16_t port = 0;
-  const char* digits = address.data() + (colon == std::string::npos ? 0 : colon + 1);
-  const char* end = address.data() + address.size();
-  const auto [parsed_end, failure] = std::from_chars(digits, end, port);
-  boost::system::error_code error;
-  const asio::ip::address ip = asio::ip::make_address(host, error);
-  if (colon == std::string::npos || failure != std::errc{} || parsed_end != end || error) {
+  const auto parsed = parse_tcp_address(address);
+  if (!parsed) {
     return tl::unexpected(
         ListenError{"--listen takes an address and a port, such as 127.0.0.1:7070"});
   }
+  const asio::ip::address ip = asio::ip::make_address(parsed->host);
   if (!ip.is_loopback() && !tls) {
-    return tl::unexpected(ListenError{host +
+    return tl::unexpected(ListenError{parsed->host +
                                       " is not a loopback address: whoever reaches it could do "
                                       "everything; listen on 127.0.0.1 or [::1]"});
   }
   if (tls && !tls_thread_) tls_thread_ = std::make_unique<TlsThread>();
   auto acceptor = std::make_unique<Acceptor>(io_, *this, std::move(tls));
-  const asio::ip::tcp::endpoint endpoint(ip, port);
+  const asio::ip::tcp::endpoint endpoint(ip, parsed->port);
   const auto opened = acceptor->open(SocketProtocol::endpoint(endpoint));
   if (!opened) {
     const boost::system::error_code& why = opened.error();
