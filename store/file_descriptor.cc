@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <string>
 #include <system_error>
 
 namespace signalbox {
@@ -25,6 +24,20 @@ bool write_all(const FileDescriptor& file, std::string_view bytes) {
 // With the last name, the descriptor's own is followed also where links aren't.
 std::filesystem::path held_directory(const FileDescriptor& directory) {
   return "/proc/self/fd/" + std::to_string(directory.get()) + "/.";
+}
+
+std::string read_bytes_at(const FileDescriptor& file, std::uint64_t offset, std::size_t bytes) {
+  std::string content(bytes, '\0');
+  std::size_t done = 0;
+  while (done < bytes) {
+    const ssize_t got =
+        ::pread(file.get(), content.data() + done, bytes - done, static_cast<off_t>(offset + done));
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) break;
+    done += static_cast<std::size_t>(got);
+  }
+  content.resize(done);
+  return content;
 }
 
 StoreError system_error(std::string_view verb, const std::filesystem::path& file) {

@@ -1,7 +1,10 @@
-// Owns a file descriptor, writes to it, and converts failed system calls to StoreErrors.
+// Owns a file descriptor, reads and writes it, and converts failed system calls to StoreErrors.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -37,6 +40,10 @@ std::filesystem::path held_directory(const FileDescriptor& directory);
 
 // Writes all of `bytes`, retrying after signals. Returns false with errno set on failure.
 bool write_all(const FileDescriptor& file, std::string_view bytes);
+
+// Returns the `bytes` bytes of a file from `offset` on, retrying after signals; fewer if the file
+// ends before, or can't be read.
+std::string read_bytes_at(const FileDescriptor& file, std::uint64_t offset, std::size_t bytes);
 
 // Makes a StoreError from errno: "can't VERB FILE: …". ENOENT is `not_found`, ENOSPC and EDQUOT are
 // `full`, others `io`.

@@ -52,14 +52,6 @@ std::optional<BlockPlace> take_place(std::string_view& left) {
   return BlockPlace{*offset, *size};
 }
 
-std::optional<std::string> read_at(const FileDescriptor& file, std::uint64_t offset,
-                                   std::size_t size) {
-  std::string bytes(size, '\0');
-  const ssize_t got = ::pread(file.get(), bytes.data(), size, static_cast<off_t>(offset));
-  if (got != static_cast<ssize_t>(size)) return std::nullopt;
-  return bytes;
-}
-
 // Returns where the block of properties lies by this block, which lists the blocks with no records.
 std::optional<BlockPlace> place_of_properties(std::string_view meta_index) {
   const auto restarts =
@@ -85,19 +77,21 @@ std::optional<BlockPlace> place_of_properties(std::string_view meta_index) {
 
 bool has_hash_index_of_properties(const FileDescriptor& file, std::uint64_t bytes) {
   if (bytes < footer_bytes) return false;
-  const auto footer = read_at(file, bytes - footer_bytes, footer_bytes);
-  if (!footer) return false;
-  const char* magic = footer->data() + footer_bytes - sizeof block_based_magic;
+  const std::string footer = read_bytes_at(file, bytes - footer_bytes, footer_bytes);
+  if (footer.size() < footer_bytes) return false;
+  const char* magic = footer.data() + footer_bytes - sizeof block_based_magic;
   if (read_integer<std::uint64_t>(magic) != block_based_magic) return false;
-  std::string_view handles = std::string_view(*footer).substr(1, 40);
+  std::string_view handles = std::string_view(footer).substr(1, 40);
   const auto place = take_place(handles);
   if (!place || !place->is_within(bytes) || place->size > meta_index_bytes_max) return false;
-  const auto meta_index = read_at(file, place->offset, place->size);
-  if (!meta_index) return false;
-  const auto properties = place_of_properties(*meta_index);
+  const std::string meta_index = read_bytes_at(file, place->offset, place->size);
+  if (meta_index.size() < place->size) return false;
+  const auto properties = place_of_properties(meta_index);
   if (!properties || !properties->is_within(bytes)) return false;
-  const auto word = read_at(file, properties->offset + properties->size - word_bytes, word_bytes);
-  return word && (read_integer<std::uint32_t>(word->data()) & hash_index_bit) != 0;
+  const std::string word =
+      read_bytes_at(file, properties->offset + properties->size - word_bytes, word_bytes);
+  return word.size() == word_bytes &&
+         (read_integer<std::uint32_t>(word.data()) & hash_index_bit) != 0;
 }
 
 }  // namespace

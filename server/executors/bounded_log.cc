@@ -58,21 +58,6 @@ std::uint64_t current_length(const std::filesystem::path& path, std::uint64_t fi
   return std::max(length, file_bytes);
 }
 
-// Returns fewer than `length` bytes where the file ends before.
-std::string read_at(int descriptor, std::uint64_t offset, std::size_t length) {
-  std::string bytes(length, '\0');
-  std::size_t done = 0;
-  while (done < length) {
-    const ssize_t got =
-        ::pread(descriptor, bytes.data() + done, length - done, static_cast<off_t>(offset + done));
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) break;
-    done += static_cast<std::size_t>(got);
-  }
-  bytes.resize(done);
-  return bytes;
-}
-
 tl::unexpected<StoreError> not_regular(const std::filesystem::path& path) {
   return store_failure(StoreError::Kind::io, path.string() + " is not a regular file",
                        path.string());
@@ -113,7 +98,7 @@ Stored<LogPart> read_log_after(const std::filesystem::path& path, std::uint64_t 
   for (std::uint64_t next = part.offset; next < end;) {
     const Extent extent = extent_at(next);
     const std::uint64_t length = std::min(extent.contiguous_bytes, end - next);
-    part.bytes += read_at(file.get(), extent.offset, length);
+    part.bytes += read_bytes_at(file, extent.offset, length);
     next += length;
   }
   part.end = part.offset + part.bytes.size();
@@ -160,7 +145,7 @@ Stored<LogPart> read_log_range(const std::filesystem::path& path, std::uint64_t 
   for (std::uint64_t next = part.offset; next < to;) {
     const Extent extent = extent_at(next);
     const std::uint64_t length = std::min(extent.contiguous_bytes, to - next);
-    part.bytes += read_at(file.get(), extent.offset, length);
+    part.bytes += read_bytes_at(file, extent.offset, length);
     next += length;
   }
   if (is_in_head) return part;

@@ -1,10 +1,8 @@
 #include "server/git/missing_content.h"
 
 #include <fcntl.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <string_view>
 
 #include "domain/refusals.h"
@@ -25,11 +23,7 @@ constexpr std::size_t missing_shown_max = 5;
 bool is_lfs_pointer(const std::filesystem::path& path) {
   constexpr std::string_view begin = "version https://git-lfs.github.com/spec/";
   const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-  if (!file) return false;
-  std::array<char, begin.size()> bytes{};
-  const ssize_t got = ::pread(file.get(), bytes.data(), bytes.size(), 0);
-  return got == static_cast<ssize_t>(bytes.size()) &&
-         std::string_view(bytes.data(), bytes.size()) == begin;
+  return file && read_bytes_at(file, 0, begin.size()) == begin;
 }
 
 // Returns "a, b and 3 more".

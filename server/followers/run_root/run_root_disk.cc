@@ -178,20 +178,6 @@ Stored<void> remove(const FileChange& change, const RunRootRule* rule) {
   return sync(place->directory.get(), place->shown);
 }
 
-// Returns the last `bytes_max` bytes of an open file of `size` bytes; nullopt if it can't be read.
-std::optional<std::string> end_of(int descriptor, std::size_t size, std::size_t bytes_max) {
-  std::string end(std::min(size, bytes_max), '\0');
-  std::size_t length = 0;
-  while (length < end.size()) {
-    const ssize_t got = ::pread(descriptor, end.data() + length, end.size() - length,
-                                static_cast<off_t>(size - end.size() + length));
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return std::nullopt;
-    length += static_cast<std::size_t>(got);
-  }
-  return end;
-}
-
 // Returns those of `rows` that `text` (the ledger or its end) doesn't have yet: after a crash some
 // rows are appended again.
 std::string rows_not_in(std::string_view text, std::string_view rows) {
@@ -244,12 +230,14 @@ Stored<void> append(const FileChange& change, const std::string& tag, const RunR
     return rewrite(place, change, tag);
   }
   const auto size = static_cast<std::size_t>(status.st_size);
-  const auto end = end_of(file.get(), size, ledger_end_bytes);
-  if (end && size > ledger_rewritten_bytes_max) {
-    return append_to_large(place, file, size, *end, change, tag);
+  const std::size_t end_bytes = std::min(size, ledger_end_bytes);
+  const std::string end = read_bytes_at(file, size - end_bytes, end_bytes);
+  const bool is_read = end.size() == end_bytes;
+  if (is_read && size > ledger_rewritten_bytes_max) {
+    return append_to_large(place, file, size, end, change, tag);
   }
-  if (!end || end->empty() || end->back() != '\n') return rewrite(place, change, tag);
-  const std::string rows = rows_not_in(*end, change.bytes);
+  if (!is_read || end.empty() || end.back() != '\n') return rewrite(place, change, tag);
+  const std::string rows = rows_not_in(end, change.bytes);
   if (rows.empty()) return {};
   if (size / page_bytes != (size + rows.size() - 1) / page_bytes)
     return rewrite(place, change, tag);

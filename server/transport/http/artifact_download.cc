@@ -1,9 +1,5 @@
 #include "server/transport/http/artifact_download.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
 
 #include "server/platform/attempt_bundle.h"
@@ -20,21 +16,6 @@ namespace json = boost::json;
 
 constexpr std::size_t hashed_chunk_bytes = 4 * 1024 * 1024;
 constexpr std::size_t sent_chunk_bytes = 256 * 1024;
-
-// Reads exactly `bytes` at the offset `from`. Returns an empty string if the file is shorter or
-// can't be read.
-std::string read_chunk(int file, std::uint64_t from, std::size_t bytes) {
-  std::string chunk(bytes, '\0');
-  std::size_t filled = 0;
-  while (filled < bytes) {
-    const ssize_t got =
-        ::pread(file, chunk.data() + filled, bytes - filled, static_cast<off_t>(from + filled));
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return {};
-    filled += static_cast<std::size_t>(got);
-  }
-  return chunk;
-}
 
 }  // namespace
 
@@ -118,7 +99,8 @@ void ArtifactDownload::check() {
 }
 
 std::string ArtifactDownload::read(std::uint64_t from, std::size_t bytes) const {
-  return read_chunk(opened_->file.get(), opened_->begins + from, bytes);
+  std::string chunk = read_bytes_at(opened_->file, opened_->begins + from, bytes);
+  return chunk.size() == bytes ? std::move(chunk) : std::string();
 }
 
 void ArtifactDownload::refuse_damaged(const std::string& why) {
