@@ -257,19 +257,15 @@ StoreError differs(const HistoryDropped& event, Position dropped_at, const std::
 }
 
 // A log from which `drop` was dropped, as far as a plan reads it.
-class DroppedView final : public EventLog {
+class DroppedView final : public ReadOnlyLog {
  public:
   DroppedView(const EventLog& log, HistoryDrop drop, Position dropped_at)
-      : log_(log), base_(std::move(drop.base)) {
+      : ReadOnlyLog(log), base_(std::move(drop.base)) {
     horizon_.position = drop.position;
     horizon_.dropped_at = dropped_at;
     horizon_.kept = std::move(drop.kept);
   }
 
-  [[nodiscard]] Position tail() const override { return log_.tail(); }
-  Stored<Position> scan(Position from, Position to, const Visit& visit) const override {
-    return log_.scan(from, to, visit);
-  }
   [[nodiscard]] Stored<Commit> read_commit(Position position) const override {
     if (horizon_.first_dropped(position, position)) {
       return tl::unexpected(dropped_record(position, horizon_));
@@ -279,22 +275,7 @@ class DroppedView final : public EventLog {
   [[nodiscard]] Horizon horizon() const override { return horizon_; }
   [[nodiscard]] Stored<std::string> base() const override { return base_; }
 
-  // Abort (CHECK): nothing is written to it, and its Merkle tree isn't kept.
-  AppendResult append(Position, std::span<const Commit>) override {
-    SIGNALBOX_CHECK(false);
-    return {};
-  }
-  Stored<AppendResult> redact(Position, const Redaction&) override {
-    SIGNALBOX_CHECK(false);
-    return AppendResult{};
-  }
-  [[nodiscard]] MerkleFrontier frontier() const override {
-    SIGNALBOX_CHECK(false);
-    return {};
-  }
-
  private:
-  const EventLog& log_;
   const std::string base_;
   Horizon horizon_;
 };

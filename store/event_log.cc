@@ -51,12 +51,17 @@ Stored<Position> position_at(const EventLog& log, std::int64_t utc_ns) {
   return before;
 }
 
-AppendResult InterruptibleLog::append(Position, std::span<const Commit>) {
+AppendResult ReadOnlyLog::append(Position, std::span<const Commit>) {
   return {AppendStatus::unknown, tail(), "this view of the log is for reading"};
 }
 
-Stored<AppendResult> InterruptibleLog::redact(Position, const Redaction&) {
+Stored<AppendResult> ReadOnlyLog::redact(Position, const Redaction&) {
   return store_failure(StoreError::Kind::unsupported, "this view of the log is for reading");
+}
+
+MerkleFrontier ReadOnlyLog::frontier() const {
+  SIGNALBOX_CHECK(false);
+  return {};
 }
 
 Stored<Position> InterruptibleLog::scan(Position from, Position to, const Visit& visit) const {

@@ -110,27 +110,43 @@ Stored<std::int64_t> recorded_at(const EventLog& log, Position position);
 // qualify and any one of them is returned.
 Stored<Position> position_at(const EventLog& log, std::int64_t utc_ns);
 
-// A view of a log for long work beside a service, which only reads: that ends once the service
-// stops. Refers to the log and to `stopped`, which outlive it.
-class InterruptibleLog final : public EventLog {
+// A view of a log, for reading. Refers to the log, which outlives it, and does as that one does but
+// for what a derived view overrides.
+class ReadOnlyLog : public EventLog {
  public:
-  InterruptibleLog(const EventLog& log, const std::atomic<bool>& stopped)
-      : log_(log), stopped_(stopped) {}
+  explicit ReadOnlyLog(const EventLog& log) : log_(log) {}
 
   [[nodiscard]] Position tail() const override { return log_.tail(); }
-  AppendResult append(Position expected_tail, std::span<const Commit> commits) override;
-  // Fails with `io` once `stopped` is set.
-  Stored<Position> scan(Position from, Position to, const Visit& visit) const override;
+  Stored<Position> scan(Position from, Position to, const Visit& visit) const override {
+    return log_.scan(from, to, visit);
+  }
   [[nodiscard]] Stored<Commit> read_commit(Position position) const override {
     return log_.read_commit(position);
   }
-  Stored<AppendResult> redact(Position expected_tail, const Redaction& redaction) override;
-  [[nodiscard]] MerkleFrontier frontier() const override { return log_.frontier(); }
   [[nodiscard]] Horizon horizon() const override { return log_.horizon(); }
   [[nodiscard]] Stored<std::string> base() const override { return log_.base(); }
 
- private:
+  // Fail: nothing is written to a view.
+  AppendResult append(Position expected_tail, std::span<const Commit> commits) final;
+  Stored<AppendResult> redact(Position expected_tail, const Redaction& redaction) final;
+  // Aborts (CHECK): the tree is that of the log, which may have more records, or others.
+  [[nodiscard]] MerkleFrontier frontier() const override;
+
+ protected:
   const EventLog& log_;
+};
+
+// A view for long work beside a service, that ends once the service stops. `stopped` outlives it.
+class InterruptibleLog final : public ReadOnlyLog {
+ public:
+  InterruptibleLog(const EventLog& log, const std::atomic<bool>& stopped)
+      : ReadOnlyLog(log), stopped_(stopped) {}
+
+  // Fails with `io` once `stopped` is set.
+  Stored<Position> scan(Position from, Position to, const Visit& visit) const override;
+  [[nodiscard]] MerkleFrontier frontier() const override { return log_.frontier(); }
+
+ private:
   const std::atomic<bool>& stopped_;
 };
 

@@ -4,15 +4,14 @@
 
 #include <algorithm>
 
-#include "domain/check.h"
 #include "store/event_log.h"
 
 namespace signalbox {
 
-class LogPrefix final : public EventLog {
+class LogPrefix final : public ReadOnlyLog {
  public:
   // `log` outlives it. `tail` is at most the log's own.
-  LogPrefix(const EventLog& log, Position tail) : log_(log), tail_(tail) {}
+  LogPrefix(const EventLog& log, Position tail) : ReadOnlyLog(log), tail_(tail) {}
 
   [[nodiscard]] Position tail() const override { return tail_; }
   Stored<Position> scan(Position from, Position to, const Visit& visit) const override {
@@ -25,25 +24,8 @@ class LogPrefix final : public EventLog {
     }
     return log_.read_commit(position);
   }
-  [[nodiscard]] Horizon horizon() const override { return log_.horizon(); }
-  [[nodiscard]] Stored<std::string> base() const override { return log_.base(); }
-
-  // Abort (CHECK): the past can't be changed, and its Merkle tree isn't kept.
-  AppendResult append(Position, std::span<const Commit>) override {
-    SIGNALBOX_CHECK(false);
-    return {};
-  }
-  Stored<AppendResult> redact(Position, const Redaction&) override {
-    SIGNALBOX_CHECK(false);
-    return AppendResult{};
-  }
-  [[nodiscard]] MerkleFrontier frontier() const override {
-    SIGNALBOX_CHECK(false);
-    return {};
-  }
 
  private:
-  const EventLog& log_;
   const Position tail_;
 };
 
