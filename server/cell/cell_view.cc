@@ -5,16 +5,13 @@
 
 #include <boost/json/array.hpp>
 
+#include "server/text/described_json.h"
 #include "server/text/time_text.h"
 
 namespace signalbox {
 namespace {
 
 namespace json = boost::json;
-
-json::value text_or_null(const std::string& text) {
-  return text.empty() ? json::value(nullptr) : json::value(text);
-}
 
 const char* name_of(CellRole role) { return role == CellRole::active ? "active" : "standby"; }
 
@@ -79,8 +76,7 @@ json::object to_json(const CellView& view) {
                                              {"held_by", text_or_null(view.log_held_by)},
                                              {"kept_because", text_or_null(view.log_kept_because)}}
                                : json::value(nullptr);
-  result["servers_at"] =
-      view.servers_at_ns == 0 ? json::value(nullptr) : json::value(format_time(view.servers_at_ns));
+  result["servers_at"] = time_or_null(view.servers_at_ns);
   result["servers_trouble"] = text_or_null(view.servers_trouble);
   result["servers"] = std::move(servers);
   return result;

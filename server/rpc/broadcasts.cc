@@ -68,7 +68,7 @@ json::object& Broadcasts::emit_for_card(std::string_view name, const Record& rec
     emitted_.back().span_is_token = false;
   }
   params["card_id"] = to_string(run.card_id);
-  params["run_id"] = run_id.is_nil() ? json::value(nullptr) : json::value(to_string(run_id));
+  params["run_id"] = id_or_null(run_id);
   params["project"] = run.facts.project;
   params["title"] = run.facts.title;
   return params;
@@ -239,8 +239,7 @@ void Broadcasts::failed(const Record& record, const RunId& run_id, const std::st
   const auto add_reason = [&](json::object& params) {
     params["code"] = code;
     params["message"] = message;
-    params["retry_at"] =
-        retry_at_ns == 0 ? json::value(nullptr) : json::value(format_time(retry_at_ns));
+    params["retry_at"] = time_or_null(retry_at_ns);
   };
   const bool stopped = code == "CANCELED";
   if (run.phase == Phase::verifying) {

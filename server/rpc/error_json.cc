@@ -4,8 +4,8 @@
 #include <boost/describe/enum_to_string.hpp>
 #include <boost/json/array.hpp>
 
+#include "server/text/described_json.h"
 #include "server/text/json_text.h"
-#include "server/text/time_text.h"
 
 namespace signalbox {
 
@@ -24,8 +24,7 @@ namespace {
 // The domain has nanoseconds; clients get times.
 void add_number(json::object& details, const std::string& key, std::int64_t value) {
   if (key.ends_with("_ns")) {
-    details[key.substr(0, key.size() - 3)] =
-        value == 0 ? json::value(nullptr) : json::value(format_time(value));
+    details[key.substr(0, key.size() - 3)] = time_or_null(value);
   } else if (key.ends_with("_age_ms") && value < 0) {
     details[key] = nullptr;  // unknown
   } else {

@@ -11,6 +11,7 @@
 #include "server/rpc/due_leases.h"
 #include "server/rpc/lock_queue.h"
 #include "server/rpc/page_cursor.h"
+#include "server/text/described_json.h"
 #include "server/text/time_text.h"
 #include "store/event_log.h"
 
@@ -32,7 +33,7 @@ json::object held_lock(const Api& api, const LockQueue& queue, const Lock& lock)
   object["acquired_at"] = format_time(lock.acquired_at_ns);
   object["expires_at"] = format_time(lease_end_utc_ns(api, lock));
   object["reason"] = lock.reason;
-  object["run_root"] = lock.run_root.empty() ? json::value(nullptr) : json::value(lock.run_root);
+  object["run_root"] = text_or_null(lock.run_root);
   json::array runs;
   for (const RunId& id : lock.runs) runs.emplace_back(to_string(id));
   object["runs"] = std::move(runs);

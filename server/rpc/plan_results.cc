@@ -14,10 +14,6 @@ namespace {
 
 namespace json = boost::json;
 
-json::value text_or_null(const std::string& text) {
-  return text.empty() ? json::value(nullptr) : json::value(text);
-}
-
 // Returns what carries out a phase: "command", "worker" or "default".
 const char* doer_of(const PhaseDefinition& phase) {
   if (!phase.command.empty()) return "command";

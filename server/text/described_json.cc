@@ -378,4 +378,16 @@ json::value write(const void* value, const Type& type, const json::storage_ptr& 
 
 }  // namespace described_json
 
+boost::json::value text_or_null(const std::string& text) {
+  return text.empty() ? boost::json::value(nullptr) : boost::json::value(text);
+}
+
+boost::json::value time_or_null(std::int64_t utc_ns) {
+  return utc_ns == 0 ? boost::json::value(nullptr) : boost::json::value(format_time(utc_ns));
+}
+
+boost::json::value id_or_null(const Uuid& id) {
+  return id.is_nil() ? boost::json::value(nullptr) : boost::json::value(to_string(id));
+}
+
 }  // namespace signalbox

@@ -267,4 +267,9 @@ boost::json::value to_json(const T& value, const boost::json::storage_ptr& stora
   return described_json::write(&value, described_json::type_of<T>, storage);
 }
 
+// Return the value, or null for a text that is empty, for 0 (nanoseconds since 1970) and for nil.
+boost::json::value text_or_null(const std::string& text);
+boost::json::value time_or_null(std::int64_t utc_ns);
+boost::json::value id_or_null(const Uuid& id);
+
 }  // namespace signalbox

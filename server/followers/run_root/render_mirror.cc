@@ -52,10 +52,6 @@ class RowOf {
   }
 };
 
-json::value text_or_null(const std::string& text) {
-  return text.empty() ? json::value(nullptr) : json::value(text);
-}
-
 std::string likely_cause(const TickIncompleteDetected& event) {
   if (event.evidence == "lease_over") {
     return "the process that ran the tick ended without a word, or hangs: its lease of " +
@@ -83,11 +79,9 @@ json::object in_flight(const MirroredTick& tick) {
   object["token"] = tick.token == 0 ? json::value(nullptr) : json::value(tick.token);
   object["stage"] = tick.stage;
   object["reason"] = tick.reason;
-  object["started_at"] =
-      tick.started_at_ns == 0 ? json::value(nullptr) : json::value(format_time(tick.started_at_ns));
+  object["started_at"] = time_or_null(tick.started_at_ns);
   object["lease_ms"] = tick.lease_ms;
-  object["run_id"] =
-      tick.run_id.is_nil() ? json::value(nullptr) : json::value(to_string(tick.run_id));
+  object["run_id"] = id_or_null(tick.run_id);
   return object;
 }
 

@@ -12,10 +12,6 @@ namespace {
 
 namespace json = boost::json;
 
-json::value time_or_null(std::int64_t utc_ns) {
-  return utc_ns == 0 ? json::value(nullptr) : json::value(format_time(utc_ns));
-}
-
 // Returns the value of JSON that is stored as text; null if it is empty or can't be parsed.
 json::value stored_value(const std::string& text) {
   json::error_code error;

@@ -7,6 +7,7 @@
 #include <boost/json/serialize.hpp>
 
 #include "domain/refusals.h"
+#include "server/text/described_json.h"
 #include "server/text/time_text.h"
 
 namespace signalbox {
@@ -132,8 +133,7 @@ std::vector<FileChange> render_timeout(const Record& record, const TickTimedOut&
   checkpoint.has_manifest = !event.run_id.is_nil();
   checkpoint.more["loop"] = event.loop;
   checkpoint.more["token"] = event.token;
-  checkpoint.more["run_id"] =
-      event.run_id.is_nil() ? json::value(nullptr) : json::value(to_string(event.run_id));
+  checkpoint.more["run_id"] = id_or_null(event.run_id);
   checkpoint.next_commands = {
       "signalbox events --from " + std::to_string(event.token) + " --limit 50",
       "signalbox tick list --loop " + loop, "signalbox tick recover " + loop + " --reason checked"};

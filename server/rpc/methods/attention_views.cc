@@ -19,7 +19,6 @@
 #include "server/rpc/methods/timeline_json.h"
 #include "server/text/described_json.h"
 #include "server/text/printable_text.h"
-#include "server/text/time_text.h"
 #include "store/event_log.h"
 
 namespace signalbox {
@@ -60,8 +59,7 @@ json::object item_to_json(const AttentionItem& item) {
   json::object object;
   object["id"] = name_of(item);
   object["kind"] = to_json(item.kind);
-  object["since"] =
-      item.since_ns == 0 ? json::value(nullptr) : json::value(format_time(item.since_ns));
+  object["since"] = time_or_null(item.since_ns);
   // Questions, reasons and goals may have several lines, and whatever else an agent printed.
   object["text"] = printable(item.text);
   object["next_commands"] = json::array(item.next_commands.begin(), item.next_commands.end());

@@ -26,11 +26,6 @@ namespace json = boost::json;
 // The number of a card's latest events that its view shows.
 constexpr std::size_t card_history_events_max = 200;
 
-json::value id_or_null(const Uuid& id) { return id.is_nil() ? json::value(nullptr) : to_json(id); }
-json::value time_or_null(std::int64_t utc_ns) {
-  return utc_ns == 0 ? json::value(nullptr) : json::value(format_time(utc_ns));
-}
-
 // Adds the run that the record starts. One that the card went on with is listed once.
 void add_run(const Record& record, json::array& runs) {
   json::object run;
@@ -335,7 +330,7 @@ json::object card_holder(const Card& card) {
   holder["title"] = card.title;
   holder["project"] = card.project;
   holder["status"] = to_json(card.status);
-  holder["run_id"] = card.run_id.is_nil() ? json::value(nullptr) : to_json(card.run_id);
+  holder["run_id"] = id_or_null(card.run_id);
   return holder;
 }
 

@@ -59,9 +59,8 @@ void switch_cell(Api& /*api*/, Call& call, const CellParts& parts) {
   if (const auto begun = parts.switch_over(to); !begun) {
     return call.responder.reject(begun.error());
   }
-  call.responder.result({{"cell", view->cell},
-                         {"from", view->server.name},
-                         {"to", to.empty() ? json::value(nullptr) : json::value(to)}});
+  call.responder.result(
+      {{"cell", view->cell}, {"from", view->server.name}, {"to", text_or_null(to)}});
 }
 
 void upgrade(Api& /*api*/, Call& call, const CellParts& parts) {

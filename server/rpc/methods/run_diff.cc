@@ -91,7 +91,7 @@ json::object change_json(const RunId& run_id, const RunChange& change) {
   result["run_id"] = to_string(run_id);
   result["source"] = change.source;
   result["base"] = change.base;
-  result["head"] = change.head.empty() ? json::value(nullptr) : json::value(change.head);
+  result["head"] = text_or_null(change.head);
   result["files"] = change.files;
   result["added"] = change.added;
   result["removed"] = change.removed;

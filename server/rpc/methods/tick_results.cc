@@ -16,10 +16,6 @@ namespace {
 
 namespace json = boost::json;
 
-json::value path_or_null(const std::string& path) {
-  return path.empty() ? json::value(nullptr) : json::value(path);
-}
-
 json::object open_tick_to_json(const Api& api, const Tick& tick) {
   const std::string run_root = run_root_of(api, tick.run_root, tick.run_id);
   json::object object;
@@ -59,9 +55,9 @@ json::object begin_tick_result(const Api& api, std::span<const Record> records) 
     result["lease_ms"] = started->lease_ms;
     result["started_at"] = format_time(record.recorded_at_ns);
     result["expires_at"] = lease_end_text(record.recorded_at_ns, started->lease_ms);
-    result["run_root"] = path_or_null(run_root);
+    result["run_root"] = text_or_null(run_root);
     result["marker_path"] =
-        path_or_null(run_root.empty() ? run_root : tick_marker_path(run_root).string());
+        text_or_null(run_root.empty() ? run_root : tick_marker_path(run_root).string());
   }
   return result;
 }
