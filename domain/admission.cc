@@ -11,7 +11,6 @@
 #include "domain/limits.h"
 #include "domain/nanoseconds.h"
 #include "domain/placement.h"
-#include "domain/retry_policy.h"
 #include "domain/station_turn.h"
 
 namespace signalbox {

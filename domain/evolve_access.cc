@@ -1,6 +1,5 @@
 // How the events of access change the world.
 #include <algorithm>
-#include <type_traits>
 
 #include "domain/check.h"
 #include "domain/evolve.h"

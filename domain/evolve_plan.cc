@@ -1,6 +1,5 @@
 // How the events of plans and their steps change the world.
 #include <algorithm>
-#include <utility>
 
 #include "domain/check.h"
 #include "domain/evolve.h"

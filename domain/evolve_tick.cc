@@ -1,5 +1,4 @@
 // How the events of ticks change the world.
-#include <utility>
 
 #include "domain/check.h"
 #include "domain/evolve.h"

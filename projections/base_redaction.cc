@@ -1,8 +1,6 @@
 #include "projections/base_redaction.h"
 
-#include <map>
 #include <optional>
-#include <type_traits>
 #include <utility>
 #include <vector>
 

@@ -1,7 +1,6 @@
 #include "projections/card_index.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "domain/check.h"
 #include "domain/try.h"

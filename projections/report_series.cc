@@ -1,7 +1,6 @@
 #include "projections/report_series.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "domain/nanoseconds.h"
 

@@ -2,7 +2,6 @@
 
 #include <exception>
 #include <memory>
-#include <ostream>
 #include <utility>
 
 #include "domain/pipeline.h"

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <string>
-#include <utility>
-#include <vector>
 
 #include "domain/refusals.h"
 #include "server/board/policy_keys.h"

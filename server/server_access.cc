@@ -2,7 +2,6 @@
 // claim, a step or a lock isn't granted any more, and a subscription gets nothing. What was granted
 // before has its lease.
 #include <algorithm>
-#include <optional>
 #include <span>
 #include <string>
 #include <utility>

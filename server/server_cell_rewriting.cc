@@ -6,7 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "domain/nanoseconds.h"
 #include "projections/base_redaction.h"
 #include "server/limits.h"
 #include "server/platform/program_version.h"

@@ -1,6 +1,5 @@
 #include "store/frame.h"
 
-#include <algorithm>
 #include <array>
 #include <concepts>
 #include <cstring>

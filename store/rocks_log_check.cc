@@ -6,12 +6,10 @@
 
 #include <cerrno>
 #include <map>
-#include <memory>
 #include <string>
 #include <vector>
 
 #include "domain/try.h"
-#include "store/durable_file.h"
 #include "store/file_descriptor.h"
 #include "store/rocks_log_state.h"
 

@@ -7,7 +7,6 @@
 #include <cctype>
 #include <cerrno>
 #include <memory>
-#include <optional>
 #include <set>
 #include <string>
 #include <string_view>

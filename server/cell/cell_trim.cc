@@ -1,7 +1,5 @@
 #include "server/cell/cell_trim.h"
 
-#include <algorithm>
-
 #include "server/limits.h"
 
 namespace signalbox {

@@ -1,7 +1,5 @@
 // A member of a cell as its writer: takes the cell, beats, raises its level, and lets go of it.
 #include <algorithm>
-#include <utility>
-#include <vector>
 
 #include "domain/nanoseconds.h"
 #include "domain/try.h"

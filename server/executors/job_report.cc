@@ -1,7 +1,6 @@
 #include "server/executors/job_report.h"
 
 #include <algorithm>
-#include <set>
 
 #include <boost/describe/enum_to_string.hpp>
 #include <boost/json/value.hpp>

@@ -1,7 +1,6 @@
 #include "server/followers/fresh_rows.h"
 
 #include <utility>
-#include <vector>
 
 #include "domain/try.h"
 #include "projections/rocks_table.h"

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <set>
 #include <string_view>
-#include <utility>
 
 #include "domain/try.h"
 #include "server/git/git_listing.h"

@@ -11,7 +11,6 @@
 #include <set>
 #include <string_view>
 #include <system_error>
-#include <utility>
 
 #include "domain/try.h"
 #include "server/git/git_listing.h"

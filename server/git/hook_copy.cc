@@ -1,7 +1,6 @@
 #include "server/git/hook_copy.h"
 
 #include <algorithm>
-#include <cstdint>
 #include <system_error>
 
 #include "server/git/path_facts.h"

@@ -1,6 +1,5 @@
 #include "server/git/missing_objects.h"
 
-#include <algorithm>
 #include <functional>
 #include <string_view>
 #include <utility>

@@ -1,7 +1,5 @@
 #include "server/git/nested_work.h"
 
-#include <algorithm>
-#include <string_view>
 #include <system_error>
 #include <utility>
 

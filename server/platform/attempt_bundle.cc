@@ -1,7 +1,6 @@
 #include "server/platform/attempt_bundle.h"
 
 #include <algorithm>
-#include <array>
 #include <string_view>
 
 #include <boost/json/value.hpp>

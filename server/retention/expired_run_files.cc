@@ -3,7 +3,6 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <system_error>
 #include <utility>
 
 #include "domain/nanoseconds.h"

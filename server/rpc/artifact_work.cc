@@ -1,6 +1,5 @@
 #include "server/rpc/artifact_work.h"
 
-#include <cstdint>
 #include <utility>
 
 #include "server/limits.h"

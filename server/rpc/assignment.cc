@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <string>
-#include <vector>
 
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>

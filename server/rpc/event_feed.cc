@@ -1,7 +1,6 @@
 #include "server/rpc/event_feed.h"
 
 #include <algorithm>
-#include <optional>
 #include <utility>
 
 #include "domain/run_span.h"

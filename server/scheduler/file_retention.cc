@@ -1,6 +1,5 @@
 #include "server/scheduler/file_retention.h"
 
-#include <algorithm>
 #include <exception>
 #include <filesystem>
 #include <utility>

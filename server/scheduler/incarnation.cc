@@ -1,7 +1,5 @@
 #include "server/scheduler/incarnation.h"
 
-#include <utility>
-
 #include "domain/try.h"
 #include "server/engine/engine.h"
 #include "server/scheduler/crash_verdicts.h"

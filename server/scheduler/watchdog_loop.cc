@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <exception>
-#include <utility>
 
 #include "domain/limits.h"
 #include "domain/service_loops.h"

@@ -11,7 +11,6 @@
 #include <cerrno>
 #include <cstring>
 #include <optional>
-#include <system_error>
 #include <utility>
 
 #include <boost/asio/basic_socket_acceptor.hpp>

@@ -8,7 +8,6 @@
 // that the batch leaves in files are erased afterwards; if this process crashes before, the next
 // process that opens the log erases them.
 #include <memory>
-#include <optional>
 #include <utility>
 
 #include "domain/limits.h"

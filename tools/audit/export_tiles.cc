@@ -4,7 +4,6 @@
 // So the tiles prove every record and disclose no payload.
 #include <array>
 #include <optional>
-#include <vector>
 
 #include "domain/check.h"
 #include "domain/try.h"

@@ -1,6 +1,5 @@
 #include "tools/audit/runs_of_files.h"
 
-#include <cstddef>
 #include <iterator>
 #include <set>
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <map>
-#include <memory>
 
 #include "store/durable_file.h"
 #include "store/frame.h"

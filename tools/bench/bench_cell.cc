@@ -10,7 +10,6 @@
 #include <fstream>
 #include <numeric>
 #include <thread>
-#include <utility>
 
 #include "domain/try.h"
 #include "tools/bench/bench_load.h"

@@ -1,7 +1,6 @@
 // Measures how long the engine takes to give a ready job to one of many runners, beside giving it
 // to the service itself. Nothing is written and nothing is sent: bench_socket measures the disk,
 // and tests/crash/runner_figures.py the connections.
-#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <string>

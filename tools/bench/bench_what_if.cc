@@ -8,7 +8,6 @@
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
-#include <optional>
 #include <thread>
 #include <utility>
 

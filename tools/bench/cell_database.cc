@@ -1,7 +1,6 @@
 #include "tools/bench/cell_database.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "domain/try.h"
 #include "store/postgres_tables.h"

@@ -1,6 +1,5 @@
 #include "tools/bench/child_server.h"
 
-#include <cerrno>
 #include <csignal>
 #include <cstring>
 #include <fstream>

@@ -4,7 +4,6 @@
 #include <cctype>
 #include <sstream>
 #include <string_view>
-#include <vector>
 
 namespace signalbox {
 namespace {

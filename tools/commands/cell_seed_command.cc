@@ -1,7 +1,6 @@
 // `signalbox cell seed`: copies the log of a server of a cell, so that another one can begin with
 // it.
 #include <algorithm>
-#include <functional>
 #include <memory>
 #include <string>
 

@@ -3,7 +3,6 @@
 #include <memory>
 #include <system_error>
 
-#include "domain/refusals.h"
 #include "domain/try.h"
 #include "server/git/fence_hook.h"
 #include "server/git/fence_marker.h"
@@ -12,7 +11,6 @@
 #include "tools/cli/client.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/json_fields.h"
-#include "tools/cli/remote_call.h"
 
 namespace signalbox {
 namespace {

@@ -1,7 +1,6 @@
 // `signalbox report`: what happened since a moment, and what waits for a person, in one screen.
 #include <memory>
 #include <string>
-#include <utility>
 
 #include "tools/cli/commands.h"
 #include "tools/cli/remote_call.h"

@@ -1,6 +1,5 @@
 // `signalbox run approve`: shows what waits for a decision, one by one with its change, and asks.
 #include <algorithm>
-#include <cstdint>
 #include <iostream>
 #include <memory>
 #include <optional>

@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "domain/try.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/elapsed_text.h"
 #include "tools/cli/json_fields.h"

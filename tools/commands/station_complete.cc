@@ -12,7 +12,6 @@
 #include "domain/try.h"
 #include "tools/cli/command_line.h"
 #include "tools/cli/commands.h"
-#include "tools/cli/json_fields.h"
 #include "tools/cli/remote_call.h"
 #include "tools/cli/text_source.h"
 #include "tools/commands/held_station.h"

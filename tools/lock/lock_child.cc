@@ -8,7 +8,6 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
-#include <ctime>
 #include <utility>
 
 #include "domain/check.h"

@@ -1,7 +1,5 @@
 // `signalbox diff`: shows what changed between two moments of the log.
-#include <algorithm>
 #include <memory>
-#include <utility>
 
 #include "domain/try.h"
 #include "store/rocks_event_log.h"

@@ -1,6 +1,5 @@
 #include "tools/replay/replay.h"
 
-#include <algorithm>
 #include <chrono>
 
 #include "domain/evolve.h"

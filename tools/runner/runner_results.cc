@@ -1,6 +1,5 @@
 // What a runner sends of the jobs that it has executed: their results, and what they have printed.
 #include <string>
-#include <utility>
 
 #include "domain/limits.h"
 #include "domain/try.h"

@@ -1,7 +1,6 @@
 #include "tools/views/report_view.h"
 
 #include <algorithm>
-#include <utility>
 #include <vector>
 
 #include "domain/nanoseconds.h"

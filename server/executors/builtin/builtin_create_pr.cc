@@ -7,7 +7,6 @@
 #include <boost/json/serialize.hpp>
 
 #include "domain/limits.h"
-#include "domain/refusals.h"
 #include "domain/try.h"
 #include "server/executors/builtin/proposal_checks.h"
 #include "server/executors/builtin/proposal_push.h"
@@ -18,9 +17,7 @@
 #include "server/executors/judging_base.h"
 #include "server/executors/proposal_metadata.h"
 #include "server/git/git_command.h"
-#include "server/git/git_listing.h"
 #include "server/git/git_names.h"
-#include "server/git/verified_object.h"
 #include "server/git/worktree_status.h"
 #include "server/platform/atomic_file.h"
 #include "server/text/printable_text.h"

@@ -3,7 +3,6 @@
 #include <boost/json/object.hpp>
 
 #include "server/executors/builtin/remote_fetch.h"
-#include "server/git/git_names.h"
 #include "server/git/run_branch.h"
 #include "server/git/run_refs.h"
 #include "server/git/unsaved_work.h"

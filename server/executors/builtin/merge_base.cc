@@ -8,7 +8,6 @@
 #include "server/git/git_names.h"
 #include "server/git/ref_lock.h"
 #include "server/git/run_branch.h"
-#include "server/platform/atomic_file.h"
 
 namespace signalbox {
 namespace {

@@ -8,7 +8,6 @@
 #include "domain/attempt_end.h"
 #include "domain/refusals.h"
 #include "server/executors/builtin/left_out_commits.h"
-#include "server/git/left_out_refs.h"
 #include "server/git/unsaved_work.h"
 #include "server/text/printable_text.h"
 #include "server/text/separated_text.h"

@@ -1,6 +1,5 @@
 #include "server/executors/checks/check_run.h"
 
-#include <algorithm>
 #include <cstring>
 #include <system_error>
 

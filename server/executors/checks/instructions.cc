@@ -1,8 +1,6 @@
 #include "server/executors/checks/instructions.h"
 
 #include <algorithm>
-#include <array>
-#include <set>
 
 #include <toml++/toml.h>
 

@@ -1,7 +1,6 @@
 #include "server/executors/coderunner/agent_verdict.h"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <system_error>
 

@@ -9,7 +9,6 @@
 #include <boost/describe/enum_to_string.hpp>
 #include <boost/json/serialize.hpp>
 
-#include "server/executors/coderunner/agent_prompt.h"
 #include "server/platform/atomic_file.h"
 #include "server/platform/clock.h"
 #include "server/text/described_json.h"

@@ -25,7 +25,6 @@
 #include "server/git/pinned_repository.h"
 #include "server/git/run_branch.h"
 #include "server/git/unsaved_work.h"
-#include "server/platform/atomic_file.h"
 #include "server/platform/child_process.h"
 #include "server/text/utf8_text.h"
 #include "store/durable_file.h"

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <system_error>
 
 #include "domain/check.h"
 #include "domain/try.h"

@@ -1,7 +1,6 @@
 #include "server/followers/run_root/render_timeout.h"
 
 #include <cstdio>
-#include <utility>
 
 #include <boost/json/array.hpp>
 #include <boost/json/serialize.hpp>

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <map>
 #include <string>
 #include <utility>
 
@@ -12,7 +11,6 @@
 #include "projections/run_history.h"
 #include "server/engine/engine.h"
 #include "server/followers/projector.h"
-#include "server/limits.h"
 #include "server/rpc/attempt_surroundings.h"
 #include "server/rpc/methods/card_views.h"
 #include "server/rpc/methods/service_conditions.h"

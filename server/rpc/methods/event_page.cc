@@ -5,7 +5,6 @@
 #include <utility>
 #include <vector>
 
-#include "domain/limits.h"
 #include "domain/try.h"
 #include "server/engine/dropped_history.h"
 #include "server/engine/moment.h"

@@ -1,7 +1,6 @@
 // `project.*`: the repositories in which cards are worked on, with their policies.
 #include <algorithm>
 
-#include "domain/refusals.h"
 #include "domain/try.h"
 #include "server/board/repository_check.h"
 #include "server/engine/engine.h"

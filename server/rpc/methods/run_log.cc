@@ -1,5 +1,4 @@
 // `run.log`: what the job of an attempt printed.
-#include <algorithm>
 #include <filesystem>
 #include <system_error>
 #include <utility>

@@ -2,8 +2,6 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <array>
-
 #include "domain/try.h"
 #include "server/executors/bounded_log.h"
 #include "server/executors/job_directory.h"

@@ -1,11 +1,9 @@
 // `server.*`: the service's status, metrics and latest crash report.
-#include <optional>
 #include <set>
 
 #include "domain/limits.h"
 #include "server/engine/engine.h"
 #include "server/followers/projector.h"
-#include "server/limits.h"
 #include "server/platform/artifact_store.h"
 #include "server/platform/program_version.h"
 #include "server/rpc/artifact_work.h"

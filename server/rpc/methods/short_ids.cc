@@ -3,7 +3,6 @@
 #include <cstddef>
 #include <vector>
 
-#include "domain/refusals.h"
 #include "domain/try.h"
 #include "projections/run_index.h"
 #include "server/rpc/page_limit.h"

@@ -1,5 +1,4 @@
 // `station.*`: the commands of outside workers. The service's own executors use the same decisions.
-#include <optional>
 
 #include <boost/json/serialize.hpp>
 
