@@ -10,7 +10,11 @@ export function bytesText(/** @type {number} */ bytes) {
   return `${(bytes / 1024 / 1024).toFixed(1)} MiB`;
 }
 
-export const moneyText = (/** @type {number} */ microusd) => `$${(microusd / 1e6).toFixed(microusd < 1e6 ? 3 : 2)}`;
+/** Returns an amount in dollars, never as more than it is: below a cent it has all its digits. */
+export function moneyText(/** @type {number} */ microusd) {
+  const decimals = String(Math.floor(microusd % 1e6)).padStart(6, '0').slice(0, microusd >= 1e6 ? 2 : microusd >= 1e4 ? 3 : 6);
+  return `$${Math.floor(microusd / 1e6)}.${decimals.replace(/0+$/, '').padEnd(2, '0')}`;
+}
 
 /** The last part of an id, by which people tell runs apart. */
 export const tailOf = (/** @type {string} */ id) => id.slice(-8);
