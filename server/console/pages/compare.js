@@ -74,10 +74,10 @@ function Things({ from, to, at }) {
   const runs = usePresentQuery('run.list', { limit: NAMES_MAX }, at);
   const cards = usePresentQuery('card.list', { limit: NAMES_MAX }, at);
   const names = new Map([...(runs.data?.runs ?? []).map((/** @type {any} */ { run_id: id, goal }) => [`run/${id}`, goal]), ...(cards.data?.cards ?? []).map((/** @type {any} */ { card_id: id, title }) => [`card/${id}`, title])]);
-  return html`<${Answer} answer=${answer}>${({ events: read }) => {
+  return html`<${Answer} answer=${answer}>${({ events: read, more, next_from: next }) => {
     const events = read.filter((/** @type {any} */ { position }) => position > from && position <= to);
     const changed = changedIn(events, names);
-    return html`${read.length === EVENTS_MAX && read[read.length - 1].position > from + 1 && html`<p class="faint">The latest ${countText(events.length)} of ${countText(to - from)} events are looked at for what follows: bring the moments closer together for the others.</p>`}
+    return html`${more && next > from && html`<p class="faint">The latest ${countText(events.length)} of ${countText(to - from)} events are looked at for what follows: bring the moments closer together for the others.</p>`}
       ${NOUNS.map(([noun, title]) => [noun, title, changed.filter(({ stream }) => partsOf(stream).noun === noun)]).map(([noun, title, list]) => list.length > 0 && html`<section key=${noun} aria-label=${title}><h2>${title} <span class="faint">${list.length}</span></h2>
         <ul class="changed-things">${/** @type {Changed[]} */ (/** @type {unknown} */ (list)).map((each) => html`<${Thing} key=${each.stream} changed=${each} from=${from} to=${at === null ? null : to} />`)}</ul></section>`)}`;
   }}<//>`;

@@ -1,9 +1,38 @@
 // Numbers on the pages: what they say is what the service has said, no more and no less.
 import { moneyText } from '../../../server/console/core/figures.js';
-import { check } from '../stage.mjs';
+import { check, hadNoComplaint } from '../stage.mjs';
+
+/** Changes each answer of a method on its way to the page. @param {(result: any) => void} change */
+const answers = (page, method, change) => page.route(/\/rpc$/, async (route) => {
+  if (route.request().postDataJSON().method !== method) return route.fallback();
+  const response = await route.fetch();
+  const answer = await response.json();
+  change(answer.result);
+  return route.fulfill({ response, json: answer });
+});
 
 /** An amount is never shown as more than it is, and below a cent with all its digits. */
 export async function amounts_of_money() {
   const wanted = [[0, '$0.00'], [1, '$0.000001'], [400, '$0.0004'], [10_000, '$0.01'], [187_999, '$0.187'], [500_000, '$0.50'], [1_999_999, '$1.99'], [12_340_000, '$12.34']];
   for (const [microusd, text] of wanted) check(moneyText(microusd) === text, `${microusd} is ${moneyText(microusd)}, not ${text}`);
+}
+
+/** A page of events may end before it is full. */
+export async function a_comparison_of_a_part_says_so(stage) {  // C1
+  await stage.service.startRun('the first', [['review']]);
+  const { position } = await stage.service.call('server.status');
+  await stage.service.startRun('the second', [['review']]);
+  const page = await stage.open('');
+  const isPart = page.getByText('events are looked at for what follows');
+  await stage.turn(page, `?page=compare&vs=${position}`);
+  await page.getByRole('region', { name: 'Runs' }).waitFor();
+  check(await isPart.count() === 0, 'all is said to be a part');
+  await answers(page, 'events.read', (read) => {
+    if (read.events.length < 2) return;
+    read.events.length = 1;
+    Object.assign(read, { more: true, next_from: read.events[0].position - 1 });
+  });
+  await page.reload();
+  await isPart.waitFor();
+  hadNoComplaint(page);
 }
