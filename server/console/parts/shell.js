@@ -78,13 +78,13 @@ function Help() {
 }
 
 /** Shows in the title and the icon how much needs the user: what a second screen signals. */
-function useSignalOutside(/** @type {number} */ total) {
+function useSignalOutside(/** @type {string} */ waiting) {
   useEffect(() => {
-    document.title = total ? `(${total}) Signalbox` : 'Signalbox';
+    document.title = waiting ? `(${waiting}) Signalbox` : 'Signalbox';
     const icon = document.querySelector('link[rel=icon]');
-    const name = total ? 'icon_waiting.svg' : 'icon.svg';
+    const name = waiting ? 'icon_waiting.svg' : 'icon.svg';
     if (icon) icon.setAttribute('href', new URL(`../${name}`, import.meta.url).href);
-  }, [total]);
+  }, [waiting]);
 }
 
 export function Shell(/** @type {{children: any}} */ { children }) {
@@ -93,14 +93,14 @@ export function Shell(/** @type {{children: any}} */ { children }) {
   const chosen = useSignal(theme);
   const state = useSignal(connectionState);
   const at = useSignal(moment);
-  const waiting = usePresentQuery(has('attention.list') ? 'attention.list' : null, { limit: 1 });
-  const total = waiting.data?.total ?? 0;
+  const { data } = usePresentQuery(has('attention.list') ? 'attention.list' : null, { limit: 1 });
+  const waiting = data?.total ? `${data.total}${data.capped ? '+' : ''}` : '';
   const present = who?.capsule ? 'run' : BELONGS[page] ?? page;
   useEffect(() => {
     // A link to a moment, on a service that answers nothing about the past.
     if (at !== null && !has('events.histogram')) show(null);
   }, [at]);
-  useSignalOutside(total);
+  useSignalOutside(waiting);
   useKeys([
     ...placesHere().map(({ page: place, key, name }) => ({ keys: `g ${key}`, text: name, run: () => go(place) })),
     ...(has('run.list') ? [{ keys: '/', text: 'Search, or do something', run: openPalette }, { keys: '.', text: 'What can be done with what is selected', run: openPalette }] : []),
@@ -130,7 +130,7 @@ export function Shell(/** @type {{children: any}} */ { children }) {
     <nav aria-label="Pages">${(who?.capsule ? [THE_RUN] : placesHere()).map(({ page: place, name, mark }) => html`
       <a href=${hrefOf(place)} aria-current=${place === present ? 'page' : null}>
         <span class="mark" aria-hidden="true">${mark}</span><span class="name">${name}</span>
-        ${place === 'inbox' && total > 0 && html`<b class="count" aria-label="${total} wait">${total}</b>`}</a>`)}</nav>
+        ${place === 'inbox' && waiting && html`<b class="count" aria-label="${waiting} wait">${waiting}</b>`}</a>`)}</nav>
     <main id="main" tabindex="-1" class="${state === 'away' ? 'stale' : ''} ${at === null ? '' : 'past'}"><${CrashNotice} /><${CapsuleNotice} /><${PauseNotice} />${children}</main>
     ${has('events.histogram') && html`<${Later} isAfterPage=${true} load=${() => import('./time_bar.js').then(({ TimeBar }) => TimeBar)} meanwhile=${html`<footer class="time-bar" aria-busy="true"></footer>`} />`}
     <${Said} />

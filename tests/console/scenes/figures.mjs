@@ -17,6 +17,19 @@ export async function amounts_of_money() {
   for (const [microusd, text] of wanted) check(moneyText(microusd) === text, `${microusd} is ${moneyText(microusd)}, not ${text}`);
 }
 
+/** More runs failed than are counted. */
+export async function more_than_is_counted(stage) {  // O1
+  const page = await stage.open('');
+  const capped = (waiting) => Object.assign(waiting, { total: 1000, capped: true });
+  await answers(page, 'attention.list', capped);
+  await answers(page, 'report.get', ({ waiting }) => capped(waiting));
+  await page.goto(stage.address('?page=night'));
+  await page.getByRole('navigation').getByText('1000+', { exact: true }).waitFor();
+  await page.getByText('1000+ wait for you').waitFor();
+  check(await page.title() === '(1000+) Signalbox', `the title: ${await page.title()}`);
+  hadNoComplaint(page);
+}
+
 /** A page of events may end before it is full. */
 export async function a_comparison_of_a_part_says_so(stage) {  // C1
   await stage.service.startRun('the first', [['review']]);
