@@ -63,6 +63,8 @@ function draw(canvas, { data: [times, ...lines], strokes, heightPx, axes }) {
     let before = /** @type {number | null} */ (null);
     times.forEach((time, at) => {
       const value = lines[number][at];
+      // A sparkline has a gap where nothing is known.
+      if (value === null && !axes) before = null;
       if (time === null || value === null) return;
       // With axes a value holds until the next one.
       if (axes && before !== null) pen.lineTo(x(time), y(before));

@@ -52,18 +52,21 @@ const LINES = [
 const HEIGHT_PX = 44;
 const STROKES = [{ colour: '--busy' }];
 
-/** @param {Line} line @param {Sample[]} list @returns {number[][]} times and values */
+/** @param {Line} line @param {Sample[]} list @returns {(number | null)[][]} times and values; null: it isn't known */
 function seriesOf({ metric, isRate }, list) {
-  const values = list.map((each) => each.values.get(metric) ?? 0);
+  const values = list.map((each) => each.values.get(metric) ?? null);
   if (!isRate) return [list.map(({ at }) => at), values];
-  const rates = values.slice(1).map((value, index) => Math.max(0, value - values[index]) / (list[index + 1].at - list[index].at));
+  const rates = values.slice(1).map((value, index) => {
+    const before = values[index];
+    return value === null || before === null ? null : Math.max(0, value - before) / (list[index + 1].at - list[index].at);
+  });
   return [list.slice(1).map(({ at }) => at), rates];
 }
 
 function Sparkline(/** @type {{line: Line, list: Sample[]}} */ { line, list }) {
   const data = useMemo(() => seriesOf(line, list), [list]);
-  const last = data[1].at(-1);
-  return html`<figure class="spark"><figcaption>${line.name} <b>${last === undefined ? '…' : line.text(last)}</b></figcaption>
+  const last = data[1].at(-1) ?? null;
+  return html`<figure class="spark"><figcaption>${line.name} <b>${last === null ? '…' : line.text(last)}</b></figcaption>
     <${Plot} data=${data} strokes=${STROKES} heightPx=${HEIGHT_PX} /></figure>`;
 }
 

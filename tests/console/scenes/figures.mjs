@@ -49,3 +49,16 @@ export async function a_comparison_of_a_part_says_so(stage) {  // C1
   await isPart.waitFor();
   hadNoComplaint(page);
 }
+
+/** While the log is away its numbers aren't known, which isn't 0. */
+export async function a_figure_that_is_not_known(stage) {  // R7
+  const page = await stage.open('');
+  await answers(page, 'server.metrics', (metrics) => {
+    metrics.text = metrics.text.replaceAll(/^signalbox_ready_stations.*\n/gm, '');
+  });
+  await stage.turn(page, '?page=server');
+  const figures = page.getByRole('region', { name: 'Figures of the last minutes' });
+  await figures.getByText(/attempts at work \d/).waitFor();
+  await figures.getByText('stations that wait …').waitFor();
+  hadNoComplaint(page);
+}
