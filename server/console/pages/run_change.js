@@ -1,6 +1,7 @@
 /** What the run changed in its repository, and the decision about it. */
 import { html, useState } from '../vendor/htm-preact.js';
 import { filesOfDiff } from '../core/diff.js';
+import { plural } from '../core/figures.js';
 import { useQuery } from '../core/query.js';
 import { actionsFor, ActionButtons, Findings, findingsOf, runTarget } from '../parts/actions.js';
 import { Answer } from '../parts/notice.js';
@@ -37,7 +38,7 @@ export function RunChange(/** @type {{run: any}} */ { run }) {
       <${ActionButtons} actions=${decisions} targets=${[runTarget(run)]} /></div>`}
     <${Findings} of=${findingsOf(run)} />
     <${Answer} answer=${answer}>${(data) => html`
-      <p class="faint">${SOURCES[data.source] ?? data.source}${data.files !== undefined && data.files !== null ? html`: ${data.files} files, <span class="tone-good">+${data.added}</span> <span class="tone-bad">−${data.removed}</span>` : ''}
+      <p class="faint">${SOURCES[data.source] ?? data.source}${data.files !== undefined && data.files !== null ? html`: ${plural(data.files, 'file')}, <span class="tone-good">+${data.added}</span> <span class="tone-bad">−${data.removed}</span>` : ''}
         ${data.base && html` since <code>${data.base.slice(0, 12)}</code>`}${data.is_cut ? ', the beginning of it' : ''}</p>
       <${DiffView} text=${data.text} />`}<//>`;
 }

@@ -83,15 +83,19 @@ function errorText(/** @type {number | undefined} */ part) {
   return `${percent > 0 ? '+' : ''}${countText(percent)} %`;
 }
 
+/** Returns a sentence about a number of things, or nothing without one. @param {number} count @param {string} noun @param {string} one @param {string} many */
+const said = (count, noun, one, many) => (count > 0 ? `${plural(count, noun)} ${count === 1 ? one : many}` : '');
+
 /** Returns sentences about what the forecast doesn't know. @param {any} answer @returns {string[]} */
 function caveatsOf({ what_if: forecast, runs_before: before }) {
   return [
-    forecast.attempts_drawn > 0 && `${plural(forecast.attempts_drawn, 'attempt')} weren’t recorded: each was drawn at random from its station’s attempts.`,
-    forecast.attempts_unknown > 0 && `${plural(forecast.attempts_unknown, 'attempt')} were at stations without a recorded attempt: they took no time.`,
-    forecast.attempts_kept > 0 && `${plural(forecast.attempts_kept, 'attempt')} keep the lease that they lost. When they would have ended isn’t in the log: they end when their worker claimed again, or take as long as other attempts.`,
-    before > 0 && `${plural(before, 'run')} that were open at the beginning are left out.`,
-    forecast.unfinished && 'Open runs wait for a worker or a decision that was never recorded.',
-  ].filter((text) => typeof text === 'string');
+    said(forecast.attempts_drawn, 'attempt', 'wasn’t recorded: it was drawn at random from its station’s attempts.', 'weren’t recorded: each was drawn at random from its station’s attempts.'),
+    said(forecast.attempts_unknown, 'attempt', 'was at a station without a recorded attempt: it took no time.', 'were at stations without a recorded attempt: they took no time.'),
+    said(forecast.attempts_kept, 'attempt', 'keeps the lease that it lost. When it would have ended isn’t in the log: it ends when its worker claimed again, or takes as long as other attempts.',
+      'keep the lease that they lost. When they would have ended isn’t in the log: they end when their worker claimed again, or take as long as other attempts.'),
+    said(before, 'run', 'that was open at the beginning is left out.', 'that were open at the beginning are left out.'),
+    forecast.unfinished ? 'Open runs wait for a worker or a decision that was never recorded.' : '',
+  ].filter(Boolean);
 }
 
 const PERIODS = ['1h', '8h', '24h', '168h'];

@@ -1,5 +1,6 @@
 // Numbers on the pages: what they say is what the service has said, no more and no less.
 import { moneyText } from '../../../server/console/core/figures.js';
+import { workOutside } from '../night.mjs';
 import { check, hadNoComplaint } from '../stage.mjs';
 
 /** Changes each answer of a method on its way to the page. @param {(result: any) => void} change */
@@ -60,5 +61,21 @@ export async function a_figure_that_is_not_known(stage) {  // R7
   const figures = page.getByRole('region', { name: 'Figures of the last minutes' });
   await figures.getByText(/attempts at work \d/).waitFor();
   await figures.getByText('stations that wait …').waitFor();
+  hadNoComplaint(page);
+}
+
+/** One of them is told as one. */
+export async function one_is_no_plural(stage) {  // O10
+  await workOutside(stage.service, ['first']);
+  const page = await stage.open('');
+  await answers(page, 'what_if.run', (answer) => {
+    Object.assign(answer.what_if, { attempts_drawn: 1, attempts_unknown: 1, attempts_kept: 1 });
+    answer.runs_before = 1;
+  });
+  await stage.turn(page, '?page=whatif&workers=2&from=24h');
+  await page.getByText('1 attempt wasn’t recorded: it was drawn').waitFor();
+  await page.getByText('1 attempt was at a station').waitFor();
+  await page.getByText('1 attempt keeps the lease that it lost').waitFor();
+  await page.getByText('1 run that was open at the beginning is left out.').waitFor();
   hadNoComplaint(page);
 }
