@@ -18,6 +18,17 @@ Decided<void> require_figures(const char* cost, const char* tokens, const char* 
   return require_between(turns, figures.turns, 0, limits::usage_max);
 }
 
+// Returns an amount of millionths of a dollar in dollars, with all its digits.
+std::string exact_dollars(std::int64_t microusd) {
+  constexpr std::int64_t microusd_per_dollar = 1'000'000;
+  std::string dollars = std::to_string(microusd / microusd_per_dollar);
+  const std::int64_t rest = microusd % microusd_per_dollar;
+  if (rest == 0) return dollars;
+  std::string decimals = std::to_string(microusd_per_dollar + rest).substr(1);
+  decimals.erase(decimals.find_last_not_of('0') + 1);
+  return dollars + "." + decimals;
+}
+
 }  // namespace
 
 Decided<void> validate(const Budget& budget) {
@@ -103,14 +114,15 @@ std::string budget_text(const Budget& budget, const Usage& used) {
 std::string raised_budget_flags(const Budget& budget, const Usage& used) {
   std::string flags;
   const auto add = [&flags](std::int64_t bound, std::int64_t figure, const std::string& flag,
-                            std::int64_t unit) {
+                            bool is_money) {
     if (bound == 0 || figure < bound) return;
-    const std::int64_t raised = (figure + bound + unit - 1) / unit;
-    flags += (flags.empty() ? "" : " ") + flag + " " + std::to_string(raised);
+    const std::int64_t raised = figure + bound;
+    flags += (flags.empty() ? "" : " ") + flag + " ";
+    flags += is_money ? exact_dollars(raised) : std::to_string(raised);
   };
-  add(budget.cost_microusd, used.cost_microusd, "--max-cost-usd", 1'000'000);
-  add(budget.tokens, used.tokens, "--max-tokens", 1);
-  add(budget.turns, used.turns, "--max-turns", 1);
+  add(budget.cost_microusd, used.cost_microusd, "--max-cost-usd", true);
+  add(budget.tokens, used.tokens, "--max-tokens", false);
+  add(budget.turns, used.turns, "--max-turns", false);
   return flags;
 }
 

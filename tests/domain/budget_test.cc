@@ -1,4 +1,5 @@
 // A run waits for a person because its budget is used up.
+#include "domain/station_turn.h"
 #include "tests/domain/approval_fixture.h"
 
 namespace signalbox {
@@ -71,7 +72,14 @@ TEST_F(BudgetTest, WhatIsUsedUpIsRaisedAndNothingElse) {
   when(ResumeRun{run, {}, {}, {}});
   then_rejected(ErrorCode::BUDGET_EXHAUSTED);
   EXPECT_EQ(rejection->next_commands.front(),
-            "signalbox run resume " + to_string(run) + " --max-cost-usd 6 --max-tokens 200");
+            "signalbox run resume " + to_string(run) + " --max-cost-usd 5.5 --max-tokens 200");
+}
+
+// A budget of a cent isn't offered a dollar.
+TEST_F(BudgetTest, ThatIsSmallIsRaisedByWhatItWas) {
+  EXPECT_EQ(raised_budget_flags({10'000, 0, 0}, {10'400, 0, 0}), "--max-cost-usd 0.0204");
+  EXPECT_EQ(raised_budget_flags({1, 0, 0}, {1, 0, 0}), "--max-cost-usd 0.000002");
+  EXPECT_EQ(raised_budget_flags({1'000'000, 0, 0}, {2'000'000, 0, 0}), "--max-cost-usd 3");
 }
 
 TEST_F(BudgetTest, IsRaisedAheadOfItsEnd) {
