@@ -67,6 +67,7 @@ struct ChangeSummary::RecordVisitor {
   void operator()(const StationApprovalRequested& event) const {
     set(waits_state, state_and_reason(event.station, event.question));
   }
+  void operator()(const StationReady& event) const { go_on(event.station, " ready"); }
   void operator()(const StationApproved& event) const { go_on(event.station, " approved"); }
   void operator()(const StationApprovalGiven& event) const { go_on(event.station, " approved"); }
 
