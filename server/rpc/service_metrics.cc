@@ -215,6 +215,8 @@ void ServiceMetrics::apply(const CommitOutcome& outcome) {
         failure = &failed->failure;
       } else if (const auto* ended = event_as<StationFailed>(record.event)) {
         failure = &ended->failure;
+      } else if (const auto* timed_out = event_as<StationTimedOut>(record.event)) {
+        failure = &timed_out->failure;
       }
       if (failure == nullptr) continue;
       families_->by_class.at(failure->error_class)->Increment();

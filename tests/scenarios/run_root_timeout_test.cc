@@ -35,6 +35,9 @@ std::map<std::string, std::string> contents_below(const fs::path& root) {
 TEST_F(CliTest, AStationThatTimesOutLeavesItsCheckpoint) {  // W3, T7
   const std::string run = start_run_of(slow_pipeline, "take long");
   EXPECT_EQ(server_.cli({"run", "watch", run}).exit_code, 1);
+  EXPECT_NE(text(rpc("server.metrics"), "text")
+                .find("signalbox_attempt_failures_total{error_class=\"transient\"} 1\n"),
+            std::string::npos);
   const fs::path root = server_.data() / "runs" / run;
   // The manifest gets the run's end last, after the checkpoint.
   while (content_of(root / "manifest.json").find("\"status\":\"failed\"") == std::string::npos) {
