@@ -135,6 +135,10 @@ Server::Server(Config& config, Recovered& recovered, RunIndex& index, spdlog::lo
              if (!file_retention_ || !file_retention_->measured()) return nullptr;
              return &*file_retention_->measured();
            },
+           [this] {
+             return file_retention_ && file_retention_->latest() &&
+                    !file_retention_->latest()->error.empty();
+           },
            [this] { return attention_bounds(api_); },
            [this] { return count_conditions(api_, service_sources()); }},
           clock_.wall_ns()),

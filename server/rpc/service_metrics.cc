@@ -236,6 +236,7 @@ std::string ServiceMetrics::text() {
   families.measure_loops(sources_.loops);
   families.measure_retention(sources_);
   families.measure_files(sources_.files ? sources_.files() : nullptr);
+  Families::set(families.files_failed, sources_.files_failed() ? 1 : 0);
   families.measure_settings(sources_);
   families.measure_connections(sources_.connections());
   auto conditions = zero_for_each<ServiceCondition>();
@@ -320,7 +321,6 @@ void ServiceMetrics::Families::measure_retention(const Sources& sources) {
 
 void ServiceMetrics::Families::measure_files(const FileRetentionReport* report) {
   set(kept_files, report != nullptr ? static_cast<double>(report->kept_total) : 0);
-  set(files_failed, report != nullptr && !report->error.empty() ? 1 : 0);
   for (const char* folder : {"runs", "jobs", "workspaces", "artifacts"}) {
     double bytes = 0;
     if (report != nullptr) {

@@ -49,8 +49,10 @@ class ServiceMetrics {
     std::function<ConnectionFigures()> connections;
     // The server's place in a cell; nullopt: it is in none.
     std::function<std::optional<CellView>()> cell = [] { return std::nullopt; };
-    // The latest round of the file retention; nullptr: there was none.
+    // The latest round of the file retention, dry or not; nullptr: there was none.
     std::function<const FileRetentionReport*()> files = nullptr;
+    // Whether the latest round that was to remove files failed.
+    std::function<bool()> files_failed = [] { return false; };
     // What is known beyond the log of what waits for a person.
     std::function<AttentionBounds()> attention = [] { return AttentionBounds(); };
     // How many conditions of the service itself need a person, by kind.

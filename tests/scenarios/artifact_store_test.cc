@@ -180,9 +180,18 @@ TEST_F(ArtifactStoreScenario, ACopyOfTheServiceRemovesNothingOfTheOriginal) {  /
   EXPECT_TRUE(endpoint_.objects().contains(key_of("hello")));
   const std::string refused = text(status().at("last").as_object(), "error");
   EXPECT_NE(refused.find("/team/owner says (" + owner + ")"), std::string::npos) << refused;
+  // A plan removes nothing, and says nothing of the round that was to.
+  const auto is_failed = [this](const char* value) {
+    const std::string line = std::string("\nsignalbox_file_retention_failed ") + value + "\n";
+    return text(rpc("server.metrics"), "text").find(line) != std::string::npos;
+  };
+  EXPECT_TRUE(is_failed("1"));
+  rpc("loop.plan_files");
+  EXPECT_TRUE(is_failed("1"));
   // Its operator follows the refusal, though the original isn't gone.
   endpoint_.remove("team/owner");
   round();
+  EXPECT_TRUE(is_failed("0"));
   EXPECT_FALSE(endpoint_.objects().contains(key_of("hello")));
   server_.stop();
   fs::rename(server_.data(), copy);
