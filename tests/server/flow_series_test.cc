@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "domain/nanoseconds.h"
 
@@ -15,8 +16,8 @@ using Numbers = std::vector<std::uint64_t>;
 TEST(FlowSeriesTest, HasTheGreatestNumberOfEachSpan) {
   FlowSeries series;
   series.note(5 * ns_per_s, 1, 0);
-  series.note(5 * ns_per_s, 2, 0);
-  series.note(5 * ns_per_s, 1, 1);
+  series.note(5 * ns_per_s + 1, 2, 0);
+  series.note(5 * ns_per_s + 2, 1, 1);
   series.note(5 * ns_per_s + 3 * ns_per_ms, 0, 1);
   const FlowOverTime shown = series.over_time();
   EXPECT_EQ(shown.span_ms, 1);
@@ -39,6 +40,26 @@ TEST(FlowSeriesTest, ALongHistoryHasLongerSpansAndAllItsPeaks) {
   EXPECT_EQ(*std::ranges::max_element(shown.waiting), 24U);
   EXPECT_EQ(std::ranges::count_if(shown.waiting, [](std::uint64_t number) { return number > 0; }),
             24);
+}
+
+Record record_at(std::int64_t at_ms, Event event, const RunId& run_id = {}) {
+  Record record;
+  record.stream = Stream::run(run_id);
+  record.recorded_at_ns = at_ms * ns_per_ms;
+  record.event = std::move(event);
+  return record;
+}
+
+// A commit has one time. The end of an attempt and of its run are two events of one.
+TEST(FlowSeriesTest, ARunThatEndsWithItsAttemptDoesNotWaitBetweenTheTwo) {
+  FlowMeter meter;
+  meter.apply(record_at(0, RunEvent{RunStarted{}}));
+  meter.apply(record_at(1, StationEvent{StationClaimed{}}));
+  meter.apply(record_at(3, StationEvent{StationSucceeded{}}));
+  meter.apply(record_at(3, RunEvent{RunSucceeded{}}));
+  const FlowOverTime shown = meter.over_time();
+  EXPECT_EQ(shown.waiting, (Numbers{1, 1, 0, 0}));
+  EXPECT_EQ(shown.at_work, (Numbers{0, 1, 1, 1}));
 }
 
 // The wall clock may be set back.

@@ -47,18 +47,21 @@ void FlowSeries::merge_spans() {
 
 void FlowSeries::note(std::int64_t at_ns, std::uint64_t waiting, std::uint64_t at_work) {
   if (!begin_ns_) begin_ns_ = at_ns;
+  if (at_ns != latest_ns_ && !spans_.empty()) spans_.back().raise_to(now_);
+  latest_ns_ = at_ns;
   const std::int64_t after_ms = std::max<std::int64_t>(0, at_ns - *begin_ns_) / ns_per_ms;
   while (after_ms / span_ms_ >= static_cast<std::int64_t>(flow_spans_max)) merge_spans();
   const auto span = static_cast<std::size_t>(after_ms / span_ms_);
   while (spans_.size() <= span) spans_.push_back(now_);
   now_ = {waiting, at_work};
-  spans_[span].raise_to(now_);
 }
 
 FlowOverTime FlowSeries::over_time() const {
   FlowOverTime series;
   series.span_ms = span_ms_;
-  for (const Level& span : spans_) {
+  std::vector<Level> spans = spans_;
+  if (!spans.empty()) spans.back().raise_to(now_);
+  for (const Level& span : spans) {
     series.waiting.push_back(span.waiting);
     series.at_work.push_back(span.at_work);
   }

@@ -31,7 +31,9 @@ BOOST_DESCRIBE_STRUCT(FlowOverTime, (), (span_ms, waiting, at_work))
 // chart. Bounded: the longer the history, the longer the spans.
 class FlowSeries {
  public:
-  // Notes the numbers from `at_ns` on. A time before the one of the first call counts as that.
+  // Notes the numbers from `at_ns` on. A time before that of the change before counts as that one,
+  // because clocks are set back. Changes of one time are one: only what is there after the last of
+  // them counts. With its attempt a run ends, too, and doesn't wait in between.
   void note(std::int64_t at_ns, std::uint64_t waiting, std::uint64_t at_work);
   // Returns the series up to the last change; its last span has what is left then.
   [[nodiscard]] FlowOverTime over_time() const;
@@ -48,6 +50,7 @@ class FlowSeries {
   void merge_spans();
 
   std::optional<std::int64_t> begin_ns_;
+  std::int64_t latest_ns_ = 0;  // of the latest change
   std::int64_t span_ms_ = 1;
   Level now_;
   std::vector<Level> spans_;
