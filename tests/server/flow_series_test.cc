@@ -62,6 +62,20 @@ TEST(FlowSeriesTest, ARunThatEndsWithItsAttemptDoesNotWaitBetweenTheTwo) {
   EXPECT_EQ(shown.at_work, (Numbers{0, 1, 1, 1}));
 }
 
+TEST(FlowSeriesTest, OfTwoTimesTheGreaterOneIsThatOfNineInTen) {
+  FlowMeter meter;
+  for (const std::int64_t took_ms : {34, 1075}) {
+    RunId run_id{};
+    run_id.bytes.back() = static_cast<std::uint8_t>(took_ms);
+    meter.apply(record_at(0, RunEvent{RunStarted{}}, run_id));
+    meter.apply(record_at(took_ms, RunEvent{RunSucceeded{}}, run_id));
+  }
+  const Spread& times = meter.measures().run_time;
+  EXPECT_EQ(times.p50_ms, 34);
+  EXPECT_EQ(times.p90_ms, 1075);
+  EXPECT_EQ(times.max_ms, 1075);
+}
+
 // The wall clock may be set back.
 TEST(FlowSeriesTest, ATimeBeforeTheFirstOneIsTheFirst) {
   FlowSeries series;

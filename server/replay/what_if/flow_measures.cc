@@ -13,7 +13,7 @@ Spread spread_of(std::vector<std::int64_t> durations_ns) {
   if (durations_ns.empty()) return spread;
   std::sort(durations_ns.begin(), durations_ns.end());
   const auto at = [&durations_ns](std::size_t percent) {
-    return durations_ns[(durations_ns.size() - 1) * percent / 100] / ns_per_ms;
+    return durations_ns[(durations_ns.size() * percent + 99) / 100 - 1] / ns_per_ms;
   };
   spread.count = durations_ns.size();
   spread.p50_ms = at(50);
