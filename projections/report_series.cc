@@ -44,6 +44,8 @@ ReportedOverTime ReportSeries::over_time(std::int64_t open_runs, std::int64_t un
   move_to(spans_.size() - 1);
   ReportedOverTime series;
   series.span_ms = span_ms_;
+  series.waiting_now = open_runs - under_way;
+  series.at_work_now = under_way;
   const std::int64_t waiting_before = open_runs - under_way - now_.waiting;
   const std::int64_t at_work_before = under_way - now_.at_work;
   for (const Level& span : spans_) {

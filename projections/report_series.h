@@ -16,10 +16,13 @@ struct ReportedOverTime {
   std::vector<std::int64_t> waiting;        // open runs of which no attempt was under way
   std::vector<std::int64_t> at_work;        // attempts under way
   std::vector<std::int64_t> cost_microusd;  // since the period began
+  std::int64_t waiting_now = 0;             // at the period's end
+  std::int64_t at_work_now = 0;
 
   friend bool operator==(const ReportedOverTime &, const ReportedOverTime &) = default;
 };
-BOOST_DESCRIBE_STRUCT(ReportedOverTime, (), (span_ms, waiting, at_work, cost_microusd))
+BOOST_DESCRIBE_STRUCT(ReportedOverTime, (),
+                      (span_ms, waiting, at_work, cost_microusd, waiting_now, at_work_now))
 
 class ReportSeries {
  public:

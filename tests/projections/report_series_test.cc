@@ -25,6 +25,17 @@ TEST(ReportSeriesTest, ARunThatEndsWithItsAttemptDoesNotWaitBetweenTheTwo) {  //
   EXPECT_EQ(shown.at_work, (Numbers{1, 1, 1, 0}));
 }
 
+TEST(ReportSeriesTest, WhatIsThereAtTheEndIsNoPeak) {  // O3
+  ReportSeries series(0, 2 * ns_per_s, 2);
+  series.add(1500 * ns_per_ms, 3, 1, 0);
+  series.add(1600 * ns_per_ms, -2, -1, 0);
+  const ReportedOverTime shown = std::move(series).over_time(1, 0);
+  EXPECT_EQ(shown.waiting.back(), 2);
+  EXPECT_EQ(shown.waiting_now, 1);
+  EXPECT_EQ(shown.at_work.back(), 1);
+  EXPECT_EQ(shown.at_work_now, 0);
+}
+
 TEST(ReportSeriesTest, APeakOfOneNanosecondIsThere) {  // O3
   ReportSeries series(0, 2 * ns_per_s, 2);
   series.add(1500 * ns_per_ms, 7, 0, 0);

@@ -259,6 +259,8 @@ TEST_F(RpcReport, TheQueueTheWorkAndTheMoneyAreThereOverTime) {  // O3 C1
   EXPECT_EQ(numbers(four, "waiting"), (Numbers{3, 3, 2, 1}));
   EXPECT_EQ(numbers(four, "at_work"), (Numbers{0, 1, 1, 1}));
   EXPECT_EQ(numbers(four, "cost_microusd"), (Numbers{0, 1'000'000, 1'000'000, 1'000'000}));
+  EXPECT_EQ(number(four, "waiting_now"), 1);
+  EXPECT_EQ(number(four, "at_work_now"), 1);
   const json::object last = over_time("15m", "1");
   EXPECT_EQ(numbers(last, "waiting"), (Numbers{1})) << "nothing changed since";
   EXPECT_EQ(numbers(last, "at_work"), (Numbers{1})) << "claimed long before";

@@ -103,13 +103,14 @@ const hourText = (ms, length) => clockText(new Date(ms).toISOString()).split(' '
 const roundMoney = (/** @type {number} */ microusd) => `$${microusd / 1e6}`;
 
 /**
- * Returns the times of a series, and its numbers by field. The last number holds until the period's end.
+ * Returns the times of a series, and its numbers by field. The last one is that at the period's end: a span has the
+ * greatest of it.
  * @param {any} report @returns {{times: number[], of: (field: string) => number[]}}
  */
 function seriesOf({ since, until, over_time: series }) {
   const [begin, end] = [Date.parse(since), Date.parse(until)];
   const times = series.waiting.map((/** @type {number} */ _, /** @type {number} */ span) => begin + span * series.span_ms);
-  return { times: [...times, Math.max(end, times.at(-1) + 1)], of: (field) => [...series[field], series[field].at(-1)].map(Number) };
+  return { times: [...times, Math.max(end, times.at(-1) + 1)], of: (field) => [...series[field], series[`${field}_now`] ?? series[field].at(-1)].map(Number) };
 }
 
 /** How many runs waited, how many attempts were at work and what was spent. @param {{report: any}} props an answer of report.get with spans */

@@ -18,6 +18,21 @@ export async function amounts_of_money() {
   for (const [microusd, text] of wanted) check(moneyText(microusd) === text, `${microusd} is ${moneyText(microusd)}, not ${text}`);
 }
 
+/** What is at work now isn't the most of the last span. */
+export async function a_night_says_what_is_there_now(stage) {  // C1
+  const id = await stage.service.startRun('worked at night', [['go', 'true']]);
+  await stage.service.runIs(id, 'succeeded');
+  const page = await stage.open('');
+  await answers(page, 'report.get', ({ over_time: series }) => {
+    if (!series) return;
+    series.at_work[series.at_work.length - 1] = 3;
+    series.at_work_now = 2;
+  });
+  await stage.turn(page, '?page=night&since=1h');
+  await page.locator('.night-charts').getByText('attempts at work at most 3, now 2').waitFor();
+  hadNoComplaint(page);
+}
+
 /** More runs failed than are counted. */
 export async function more_than_is_counted(stage) {  // O1
   const page = await stage.open('');
