@@ -133,6 +133,21 @@ TEST_F(RpcWatchdog, AHeartbeatHearsThatItsAttemptIsStalled) {  // W5
   EXPECT_EQ(beat("further").at("result").at("stalled"), false);
 }
 
+// Each report of the same stall is an event of the run, but no progress.
+TEST_F(RpcWatchdog, AStalledRunIsListedWithItsLatestProgress) {  // W5
+  start_claimed(R"(,"stall_after":"10s","stall_actions":["nudge","nudge","fail"])");
+  beat("same");
+  const std::string progress = format_time(clock.wall_ns());
+  for (const char* const stall : {"first", "second"}) {
+    clock.advance_ms(10'000);
+    fire_timers();
+    const auto listed = ask("run.list", R"({"waiting_for":"stalled"})");
+    EXPECT_EQ(listed.at("result").at("runs").at(0).at("last_progress_at"), json::value(progress))
+        << stall;
+  }
+  EXPECT_EQ(event_types(4), (Names{"StationStalled", "StationStalled"}));
+}
+
 TEST_F(RpcWatchdog, AStalledAttemptGoesDownTheLadder) {  // W5
   start_claimed(R"(,"stall_after":"10s","retry":{"max_retries":3,"backoff":"1ms",)"
                 R"("strategies":["original","simplified"]})");

@@ -90,7 +90,7 @@ function Wedged() {
     <${Rows} label="Wedged runs" heads=${['run', 'goal', 'station', 'without progress', 'actions']} isHeadUnseen=${true}>
       <tbody>${data.runs.map((/** @type {any} */ run) => html`<tr key=${run.run_id}>
         <td><${RunLink} id=${run.run_id} /></td><td class="cut wide"><a href=${hrefOf('run', { id: run.run_id, tab: 'why' })}>${run.goal}</a></td>
-        <td class="tone-wait">${run.station}</td><td class="number">stalled for <${Age} time=${run.updated_at} /></td>
+        <td class="tone-wait">${run.station}</td><td class="number">stalled for <${Age} time=${run.last_progress_at} /></td>
         <td><${ActionButtons} actions=${actionsFor('run', run)} targets=${[runTarget(run)]} small=${true} /></td></tr>`)}</tbody><//></section>`;
 }
 

@@ -1,7 +1,11 @@
 // `run.list`: pages of runs, filtered and in an order, with totals.
+#include <algorithm>
+#include <cstdint>
+#include <unordered_map>
 #include <utility>
 
 #include "domain/try.h"
+#include "server/engine/engine.h"
 #include "server/platform/clock.h"
 #include "server/rpc/methods/query_params.h"
 #include "server/rpc/methods/run_methods.h"
@@ -9,6 +13,7 @@
 #include "server/rpc/page_limit.h"
 #include "server/rpc/read_models.h"
 #include "server/text/described_json.h"
+#include "server/text/time_text.h"
 
 namespace signalbox {
 namespace {
@@ -55,13 +60,39 @@ struct RunListing {
   bool totals = false;
 };
 
-Decided<json::object> run_list_view(const RunIndex& index, const RunListing& listing) {
+// When the attempts of stalled runs made progress last, UTC.
+using LastProgress = std::unordered_map<RunId, std::int64_t, UuidHash>;
+
+bool asks_stalled(const RunFilter& filter) {
+  return std::ranges::find(filter.waiting_for, WaitReason::stalled) != filter.waiting_for.end();
+}
+
+LastProgress last_progress(const World& world) {
+  LastProgress progress;
+  for (const auto& [id, run] : world.runs) {
+    const StationState& station = run->station();
+    if (run->attempt && station.status == StationStatus::waiting &&
+        station.waiting == WaitReason::stalled) {
+      progress[id] = run->attempt->last_progress_at_ns;
+    }
+  }
+  return progress;
+}
+
+Decided<json::object> run_list_view(const RunIndex& index, const RunListing& listing,
+                                    const LastProgress& progress) {
   const auto page = index.list_by(listing.order, listing.filter, listing.limit, listing.cursor,
                                   run_list_looked_at_max);
   if (!page) return unreadable(page.error());
   if (!*page) return tl::unexpected(too_many_runs());
   json::array runs;
-  for (const RunRow& row : (*page)->rows) runs.push_back(row_to_json(row));
+  for (const RunRow& row : (*page)->rows) {
+    json::object run = row_to_json(row);
+    if (const auto found = progress.find(row.run_id); found != progress.end()) {
+      run["last_progress_at"] = format_time(found->second);
+    }
+    runs.push_back(std::move(run));
+  }
   json::object result;
   result["runs"] = std::move(runs);
   result["next_cursor"] = (*page)->next_cursor != 0
@@ -98,8 +129,16 @@ void list_runs(Api& api, Call& call) {
   if (!limit) return call.responder.reject(limit.error());
   const RunListing listing{std::move(*filter), params->order_by.value_or(RunOrder::started), *limit,
                            params->cursor.value_or(0), params->totals};
-  answer_from_read_models(api, call.responder, [listing](const RunIndex& index) {
-    return run_list_view(index, listing);
+  if (!asks_stalled(listing.filter)) {
+    return answer_from_read_models(api, call.responder, [listing](const RunIndex& index) {
+      return run_list_view(index, listing, {});
+    });
+  }
+  // A row doesn't have the latest progress, but the world does.
+  answer_from_moment(api, call.responder, [&api, listing]() -> RowsView {
+    return [listing, progress = last_progress(api.engine.world())](const RunIndex& index) {
+      return run_list_view(index, listing, progress);
+    };
   });
 }
 

@@ -66,6 +66,23 @@ export async function a_comparison_of_a_part_says_so(stage) {  // C1
   hadNoComplaint(page);
 }
 
+/** Each report of a stall changes the run, and is no progress. */
+export async function a_run_is_stalled_since_its_latest_progress(stage) {  // W5
+  await stage.service.startRun('goes nowhere', [['review']]);
+  const page = await stage.open('');
+  await page.route(/\/rpc$/, async (route) => {
+    const { method, params, ...call } = route.request().postDataJSON();
+    if (method !== 'run.list' || params?.waiting_for !== 'stalled') return route.fallback();
+    const response = await route.fetch({ postData: JSON.stringify({ ...call, method, params: { ...params, waiting_for: undefined } }) });
+    const answer = await response.json();
+    for (const run of answer.result.runs) run.last_progress_at = new Date(Date.parse(run.updated_at) - 7_200_000).toISOString();
+    return route.fulfill({ response, json: answer });
+  });
+  await page.reload();
+  await page.getByRole('region', { name: 'Wedged' }).getByText(/stalled for 2 h/).waitFor();
+  hadNoComplaint(page);
+}
+
 /** While the log is away its numbers aren't known, which isn't 0. */
 export async function a_figure_that_is_not_known(stage) {  // R7
   const page = await stage.open('');
