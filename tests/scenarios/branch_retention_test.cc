@@ -95,7 +95,7 @@ TEST_F(BranchRetention, WorkThatWasGivenUpStaysUntilTheAgeThatIsSet) {  // A15
     EXPECT_EQ(refs.at(0).at("remote_branches"), keys.empty() ? 0 : 1) << "asked only with an age";
     EXPECT_TRUE(refs.at(0).as_object().contains("oldest_at"));
   }
-  EXPECT_NE(server_.cli({"status"}).out.find("rescue refs"), std::string::npos);
+  EXPECT_NE(server_.cli({"status"}).out.find("rescue ref"), std::string::npos);
 
   serve_under("files_branches = \"1s\"\n");
   json::object plan;

@@ -96,7 +96,7 @@ TEST_F(BulkTest, ADryRunFreezesTheListThatItShows) {  // O2
   EXPECT_EQ(command.find("--dry-run"), std::string::npos) << command;
   const Output done = paste(command);
   EXPECT_EQ(done.exit_code, 0) << done.err;
-  EXPECT_NE(done.out.find("1 of 1 runs done"), std::string::npos) << done.out;
+  EXPECT_NE(done.out.find("1 of 1 run done"), std::string::npos) << done.out;
   EXPECT_EQ(status_of(seen), "paused");
   EXPECT_EQ(status_of(later), "queued");
 
@@ -261,7 +261,7 @@ TEST_F(BulkTest, WithoutTheServerItSaysHowToGoOn) {  // O2
   EXPECT_NE(stopped.err.find("0 of 1 run tried"), std::string::npos) << stopped.err;
   const std::size_t tried = stopped.err.find("try: ") + 5;
   const Output done = paste(stopped.err.substr(tried, stopped.err.find('\n', tried) - tried));
-  EXPECT_NE(done.out.find("1 of 1 runs done"), std::string::npos) << done.out << done.err;
+  EXPECT_NE(done.out.find("1 of 1 run done"), std::string::npos) << done.out << done.err;
   EXPECT_NE(done.err.find("This goes on with the batch"), std::string::npos) << done.err;
 }
 

@@ -122,4 +122,10 @@ std::string moment_text(const std::string& time, std::int64_t now_ns) {
   return time.empty() ? time : clock_time(time, now_ns) + " (" + short_age(time, now_ns) + ")";
 }
 
+std::string number_of(std::uint64_t number, const std::string& noun) {
+  std::string text = std::to_string(number) + " " + noun;
+  if (number != 1) text += noun.ends_with("ch") ? "es" : "s";
+  return text;
+}
+
 }  // namespace signalbox

@@ -1,4 +1,4 @@
-// Formats times and durations for people: short, and rounded.
+// Formats times and durations for people: short, and rounded. Also numbers of things.
 #pragma once
 
 #include <cstdint>
@@ -34,5 +34,8 @@ std::int64_t wall_clock_ns();
 
 // Returns "14:05:02.120+02 (4s ago)", or "" for an empty time.
 std::string moment_text(const std::string& time, std::int64_t now_ns);
+
+// Returns "1 file", "2 files", "2 branches".
+std::string number_of(std::uint64_t number, const std::string& noun);
 
 }  // namespace signalbox

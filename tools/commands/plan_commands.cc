@@ -5,6 +5,7 @@
 
 #include "domain/try.h"
 #include "tools/cli/commands.h"
+#include "tools/cli/elapsed_text.h"
 #include "tools/cli/json_fields.h"
 #include "tools/cli/remote_call.h"
 #include "tools/cli/text_source.h"
@@ -191,9 +192,10 @@ void add_explored(ToolCommand plan, Invocation& invocation) {
     }
     return call_and_answer(invocation, "plan.set_exploration", std::move(params),
                            [](const json::object& result, const Terminal&) {
-                             return text_at(result, "files") + " files, " +
-                                    text_at(result, "findings") + " findings; " +
-                                    text_at(result, "files_cut") + " files omitted\n";
+                             return number_of(number_at(result, "files"), "file") + ", " +
+                                    number_of(number_at(result, "findings"), "finding") + "; " +
+                                    number_of(number_at(result, "files_cut"), "file") +
+                                    " omitted\n";
                            });
   });
 }
@@ -221,10 +223,11 @@ void add_set(ToolCommand plan, Invocation& invocation) {
       return answer(invocation, tl::unexpected(usage_error("a plan is an object")), {});
     }
     params["steps"] = value->as_object()["steps"];
-    return call_and_answer(
-        invocation, "plan.set", std::move(params), [](const json::object& result, const Terminal&) {
-          return text_at(result, "steps") + " steps, " + text_at(result, "cut") + " omitted\n";
-        });
+    return call_and_answer(invocation, "plan.set", std::move(params),
+                           [](const json::object& result, const Terminal&) {
+                             return number_of(number_at(result, "steps"), "step") + ", " +
+                                    text_at(result, "cut") + " omitted\n";
+                           });
   });
 }
 

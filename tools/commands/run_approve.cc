@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "tools/cli/commands.h"
+#include "tools/cli/elapsed_text.h"
 #include "tools/cli/json_fields.h"
 #include "tools/cli/remote_call.h"
 #include "tools/commands/waiting_items.h"

@@ -146,10 +146,6 @@ std::string view_selected(const json::array& runs, const Terminal& terminal) {
   return table.text(terminal);
 }
 
-std::string counted(std::size_t runs) {
-  return std::to_string(runs) + (runs == 1 ? " run" : " runs");
-}
-
 // Returns what a person has to know of the list beside its runs.
 std::string notes_of(const RunBatch& batch) {
   std::string notes;
@@ -160,7 +156,7 @@ std::string notes_of(const RunBatch& batch) {
   }
   if (batch.of_cards > 0) {
     notes +=
-        counted(batch.of_cards) +
+        number_of(batch.of_cards, "run") +
         " of cards left out: it is the card that is tried again, by `signalbox card unblock`.\n";
   }
   return notes;
@@ -176,13 +172,13 @@ Called<bool> confirmed(const Invocation& invocation, const RunSelection& selecti
   }
   if (invocation.json || ::isatty(STDIN_FILENO) == 0 || ::isatty(STDOUT_FILENO) == 0) {
     return tl::unexpected(
-        usage_error("this would " + action.verb + " " + counted(runs.size()) +
+        usage_error("this would " + action.verb + " " + number_of(runs.size(), "run") +
                         "; --yes does it without a question, --dry-run shows them",
                     {typed_command(invocation, {"--dry-run"})}));
   }
   const Terminal terminal = terminal_of(STDOUT_FILENO);
   write_out(view_selected(runs, terminal) + broken_message(notes_of(batch), terminal) +
-            action.verb + " " + counted(runs.size()) + "? [y/N] ");
+            action.verb + " " + number_of(runs.size(), "run") + "? [y/N] ");
   std::string line;
   return std::getline(std::cin, line) && (line == "y" || line == "yes");
 }
@@ -213,7 +209,7 @@ CallError interrupted_batch(const Invocation& invocation, const RunSelection& se
   std::vector<std::string> more;
   if (!selection.batch) more = {"--batch", batch.id};
   if (!selection.yes) more.emplace_back("--yes");
-  error.error["message"] = std::to_string(tried) + " of " + counted(batch.runs.size()) +
+  error.error["message"] = std::to_string(tried) + " of " + number_of(batch.runs.size(), "run") +
                            " tried; the rest is left: " + message_of(error);
   json::array next{typed_command(invocation, more)};
   for (std::string& command : next_commands_of(error)) next.emplace_back(std::move(command));
@@ -271,7 +267,8 @@ std::string view_applied(const json::object& result, const Terminal&) {
     if (!run.contains("error")) continue;
     text += text_at(run, "run_id") + "  " + text_at(object_at(run, "error"), "message") + "\n";
   }
-  text += text_at(result, "done") + " of " + text_at(result, "total") + " runs done, ";
+  text +=
+      text_at(result, "done") + " of " + number_of(number_at(result, "total"), "run") + " done, ";
   if (number_at(result, "replayed") > 0) text += text_at(result, "replayed") + " done before, ";
   return text + text_at(result, "refused") + " refused; batch " + text_at(result, "batch") + "\n";
 }
@@ -317,7 +314,8 @@ Called<json::object> freeze_shown(const Invocation& invocation, const RunSelecti
 std::string view_dry_run(const RunBatch& batch, const json::object& result,
                          const Terminal& terminal) {
   std::string text = view_selected(batch.runs, terminal) +
-                     broken_message(notes_of(batch), terminal) + counted(batch.runs.size()) + "\n";
+                     broken_message(notes_of(batch), terminal) +
+                     number_of(batch.runs.size(), "run") + "\n";
   for (const json::value& command : array_at(result, "next_commands")) {
     text += "This does it to exactly these, within a day:\n  " + scalar_text(command) + "\n";
   }

@@ -19,7 +19,7 @@ Cell view_retention(const json::object& policy, std::int64_t now_ns) {
   const std::string when = short_age(text_at(last, "at"), now_ns);
   const std::string error = text_at(last, "error");
   if (!error.empty()) return {"failed " + when + ": " + error, Style::bad};
-  return {text_at(last, "records_dropped") + " records dropped " + when + ", into " +
+  return {number_of(number_at(last, "records_dropped"), "record") + " dropped " + when + ", into " +
               text_at(last, "archive"),
           Style::good};
 }
@@ -34,8 +34,7 @@ std::string refs_left(const json::array& repositories) {
     rescue_refs += number_at(row, "rescue_refs");
   }
   if (branches + rescue_refs == 0) return {};
-  return ", " + std::to_string(branches) + " branches and " + std::to_string(rescue_refs) +
-         " rescue refs";
+  return ", " + number_of(branches, "branch") + " and " + number_of(rescue_refs, "rescue ref");
 }
 
 // Empty if no files are removed by age.
@@ -50,15 +49,15 @@ Cell view_file_retention(const json::object& status, std::int64_t now_ns) {
     return {"failed " + short_age(text_at(last, "at"), now_ns) + ": " + error, Style::bad};
   std::string text = "due " + clock_time(text_at(policy, "next_due_at"), now_ns);
   if (!last.empty()) {
-    text =
-        text_at(last, "runs_removed") + " runs removed " + short_age(text_at(last, "at"), now_ns);
+    text = number_of(number_at(last, "runs_removed"), "run") + " removed " +
+           short_age(text_at(last, "at"), now_ns);
   }
   if (measured.empty()) return {text};
   std::uint64_t bytes = 0;
   for (const json::value& each : array_at(measured, "stored")) {
     bytes += number_at(each.as_object(), "bytes");
   }
-  text += "; " + std::to_string(bytes) + " bytes left";
+  text += "; " + number_of(bytes, "byte") + " left";
   text += refs_left(array_at(measured, "refs"));
   const json::array& kept = array_at(measured, "kept");
   if (kept.empty()) return {text, Style::good};

@@ -5,6 +5,7 @@
 #include <boost/json/array.hpp>
 
 #include "domain/try.h"
+#include "tools/cli/elapsed_text.h"
 #include "tools/cli/json_fields.h"
 #include "tools/views/card_view.h"
 
@@ -63,10 +64,6 @@ std::string change_size_text(const boost::json::object& item) {
   if (files == 0) return {};
   return number_of(files, "file") + " changed, " + number_of(number_at(change, "added"), "line") +
          " added, " + number_of(number_at(change, "removed"), "line") + " removed";
-}
-
-std::string number_of(std::uint64_t number, const std::string& noun) {
-  return std::to_string(number) + " " + noun + (number == 1 ? "" : "s");
 }
 
 std::vector<std::string> findings_of(const boost::json::object& item) {

@@ -45,9 +45,6 @@ class ChangeSizes {
 // Returns how large the change is that an approval is about; empty if that isn't known.
 std::string change_size_text(const boost::json::object& item);
 
-// Returns "1 file", "2 files".
-std::string number_of(std::uint64_t number, const std::string& noun);
-
 // Returns sentences about the work that an approval is about: that it changes what checks it, and
 // what was left out.
 std::vector<std::string> findings_of(const boost::json::object& item);

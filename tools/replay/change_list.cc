@@ -305,7 +305,8 @@ std::string view_world_difference(const json::object& difference, const Terminal
     }
     text += view_differences(fields, terminal);
   }
-  if (text.empty()) return "no difference in " + text_at(difference, "events") + " events\n";
+  if (text.empty())
+    return "no difference in " + number_of(number_at(difference, "events"), "event") + "\n";
   return text;
 }
 

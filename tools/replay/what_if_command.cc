@@ -200,14 +200,20 @@ std::string caveats(const json::object& result) {
              : " attempts were at stations without a recorded attempt; they took no time."));
   }
   if (const auto kept = number_at(flow, "attempts_kept"); kept > 0) {
+    const bool is_one = kept == 1;
+    add_sentence(std::to_string(kept) +
+                 (is_one ? " attempt keeps the lease that it lost. When it would have ended"
+                         : " attempts keep the lease that they lost. When they would have ended") +
+                 " isn't in the");
     add_sentence(
-        std::to_string(kept) +
-        " attempts keep the lease that they lost. When they would have ended isn't in the");
-    add_sentence(
-        "log: they end when their worker claimed again, or take as long as other attempts.");
+        is_one
+            ? "log: it ends when its worker claimed again, or takes as long as other attempts."
+            : "log: they end when their worker claimed again, or take as long as other attempts.");
   }
   if (const auto before = number_at(result, "runs_before"); before > 0) {
-    add_sentence(std::to_string(before) + " runs that were open at the beginning are left out.");
+    add_sentence(std::to_string(before) +
+                 (before == 1 ? " run that was open at the beginning is left out."
+                              : " runs that were open at the beginning are left out."));
   }
   if (true_at(flow, "unfinished")) {
     add_sentence("Open runs wait for a worker or a decision that was never recorded.");
