@@ -52,6 +52,28 @@ TEST_F(PastCliTest, TheServerThatIsNamedAnswersWhatItGaveThen) {  // O4
   EXPECT_EQ(ask({"run", "list", "--at", "yesterday"}, over_socket).exit_code, 2);
 }
 
+// A moment's ages count to it, however long ago it was.
+TEST_F(PastCliTest, AgesAreThoseOfTheMoment) {  // R2
+  const std::string run = start_run("the first");
+  const std::string claimed_at = claim(run);  // a token is the position of its claim
+  const auto attempt_of = [](const std::string& shown) {
+    std::istringstream lines(shown);
+    for (std::string line; std::getline(lines, line);) {
+      if (line.find(" original ") != std::string::npos) return line;
+    }
+    return "no attempt: " + shown;
+  };
+  await([&] {
+    return attempt_of(server_.cli({"run", "get", run}).out).find(" ago") != std::string::npos;
+  });
+  const Output here = server_.cli({"run", "get", run, "--at", claimed_at});
+  EXPECT_NE(attempt_of(here.out).find(" now"), std::string::npos) << here.out << here.err;
+  const Output asked =
+      run_process({SIGNALBOX_BINARY, "run", "get", run, "--at", claimed_at, "--data",
+                   (scratch_.path() / "nowhere").string(), "--socket", server_.socket().string()});
+  EXPECT_EQ(attempt_of(asked.out), attempt_of(here.out)) << asked.err;
+}
+
 // Returns an answer without the ends of leases: as of a moment, a lease has its full length.
 json::value without_lease_ends(json::value answer) {
   if (json::object* object = answer.if_object()) {

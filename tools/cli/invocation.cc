@@ -246,6 +246,7 @@ Terminal output_terminal(const Invocation& invocation) {
   Terminal terminal = terminal_of(STDOUT_FILENO);
   if (invocation.full) terminal.columns.reset();
   terminal.connection = invocation.connection();
+  terminal.moment_ns = invocation.past_time_ns;
   return terminal;
 }
 

@@ -40,6 +40,8 @@ struct Invocation {
   mutable std::shared_ptr<PastDirectory> past;
   // The position that a server took --at for in its first answer: later queries are about the same.
   mutable std::string past_position;
+  // UTC: when the last event until then was recorded. Known after the first answer for people.
+  mutable std::optional<std::int64_t> past_time_ns;
   // Whether it was said that ages count from the end of a stopped log.
   mutable bool is_age_origin_said = false;
 

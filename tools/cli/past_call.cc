@@ -1,6 +1,8 @@
 #include "tools/cli/past_call.h"
 
 #include <chrono>
+#include <cstdint>
+#include <optional>
 #include <utility>
 
 #include "domain/try.h"
@@ -143,13 +145,24 @@ Called<json::object> answer_of_past(const Invocation& invocation, std::string_vi
   return invocation.past->call(method, params);
 }
 
+// Returns when the last event until the moment was recorded; nullopt if that can't be asked.
+std::optional<std::int64_t> time_of_moment(const Invocation& invocation) {
+  const auto page = answer_of_past(invocation, "events.read", {{"backwards", true}, {"limit", 1}});
+  if (!page || array_at(*page, "events").empty()) return std::nullopt;
+  return parse_time(text_at(array_at(*page, "events").front().as_object(), "recorded_at"));
+}
+
 }  // namespace
 
 Called<json::object> call_past(const Invocation& invocation, std::string_view method,
                                json::object params) {
-  return answer_of_past(invocation, method, params).map_error([&](CallError error) {
+  auto answer = answer_of_past(invocation, method, params).map_error([&](CallError error) {
     return about_present(invocation, params, std::move(error));
   });
+  if (answer && !invocation.json && !invocation.past_time_ns) {
+    invocation.past_time_ns = time_of_moment(invocation);
+  }
+  return answer;
 }
 
 Called<std::string> whole_run_id(const Invocation& invocation, const std::string& id) {

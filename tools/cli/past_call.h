@@ -31,7 +31,7 @@ class PastDirectory {
 };
 
 // Like call_server(), for a query as of --at. Opens the directory on the first call, unless the
-// command names a server.
+// command names a server. Finds the time of the moment for views, whose ages count to it.
 Called<boost::json::object> call_past(const Invocation& invocation, std::string_view method,
                                       boost::json::object params);
 

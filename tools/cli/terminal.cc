@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "domain/text_parts.h"
+#include "tools/cli/elapsed_text.h"
 
 namespace signalbox {
 namespace {
@@ -30,6 +31,8 @@ std::size_t character_columns(std::string_view character) {
 }
 
 }  // namespace
+
+std::int64_t Terminal::now_ns() const { return moment_ns ? *moment_ns : wall_clock_ns(); }
 
 Terminal terminal_of(int file_descriptor) {
   Terminal terminal;

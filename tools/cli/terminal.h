@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -17,6 +18,11 @@ struct Terminal {
   std::optional<std::size_t> columns;    // none: not a terminal, so that nothing is cut
   std::optional<std::size_t> rows = {};  // none: not a terminal, or one that doesn't say
   ConnectionOptions connection = {};     // of the commands that are shown, see with_connection()
+  // UTC: the moment that what is shown is of; none: the present.
+  std::optional<std::int64_t> moment_ns = {};
+
+  // Returns the time from which ages count.
+  [[nodiscard]] std::int64_t now_ns() const;
 };
 
 // Describes the terminal behind the descriptor. Colours need a terminal, no NO_COLOR (no-color.org)

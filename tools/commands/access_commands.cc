@@ -190,7 +190,7 @@ std::string end_of(const json::object& token, const Terminal& terminal, std::int
 }
 
 std::string view_access_tokens(const json::object& result, const Terminal& terminal) {
-  const std::int64_t now_ns = wall_clock_ns();
+  const std::int64_t now_ns = terminal.now_ns();
   TextTable table({TextTable::pasted("name"),
                    {"role"},
                    {"status"},

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include "tools/cli/commands.h"
-#include "tools/cli/elapsed_text.h"
 #include "tools/cli/event_stream.h"
 #include "tools/cli/json_fields.h"
 #include "tools/cli/remote_call.h"
@@ -45,7 +44,7 @@ std::string view_board(const json::object& board, const BoardOptions& options,
       drawn.cards.push_back(card.as_object());
     }
   }
-  return draw_board(picture, terminal, wall_clock_ns());
+  return draw_board(picture, terminal, terminal.now_ns());
 }
 
 // Draws the board after each event that can change it, except events that the drawing includes

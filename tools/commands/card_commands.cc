@@ -4,7 +4,6 @@
 
 #include "server/text/separated_text.h"
 #include "tools/cli/commands.h"
-#include "tools/cli/elapsed_text.h"
 #include "tools/cli/json_fields.h"
 #include "tools/cli/remote_call.h"
 #include "tools/cli/text_table.h"
@@ -67,7 +66,7 @@ void add_card_get(ToolCommand card, Invocation& invocation) {
   command.action([id, &invocation] {
     return call_and_answer(invocation, "card.get", {{"card_id", *id}},
                            [](const json::object& result, const Terminal& terminal) {
-                             return view_card(result, terminal, wall_clock_ns());
+                             return view_card(result, terminal, terminal.now_ns());
                            });
   });
 }
@@ -122,7 +121,7 @@ void add_card_list(ToolCommand card, Invocation& invocation) {
                         text_at(result, "next_cursor").empty()) {
                       return no_match("card", "signalbox card list", terminal);
                     }
-                    return view_card_list(result, terminal, wall_clock_ns());
+                    return view_card_list(result, terminal, terminal.now_ns());
                   });
   });
 }
@@ -183,7 +182,7 @@ void add_priority(ToolCommand card, Invocation& invocation) {
 }
 
 std::string view_card_why(const json::object& result, const Terminal& terminal) {
-  const std::int64_t now_ns = wall_clock_ns();
+  const std::int64_t now_ns = terminal.now_ns();
   const std::string status = text_at(result, "status");
   const bool moving = true_at(result, "moving");
   const bool ended = status == "merged";

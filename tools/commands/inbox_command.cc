@@ -116,7 +116,7 @@ std::string view_inbox(const Invocation& invocation, const json::object& inbox,
   const json::array& items = array_at(inbox, "items");
   const std::uint64_t total = number_at(inbox, "total");
   std::string text = total == 0 ? "Nothing waits for you.\n" : "";
-  const std::int64_t now_ns = wall_clock_ns();
+  const std::int64_t now_ns = terminal.now_ns();
   for (const json::value& item : items) text += view_item(item.as_object(), terminal, now_ns);
   if (total > items.size()) {
     // The command of --exec has had all items already.

@@ -232,7 +232,7 @@ void add_lock_get(ToolCommand lock, Invocation& invocation) {
   command.action([key, &invocation] {
     return call_and_answer(invocation, "lock.get", {{"key", *key}},
                            [](const json::object& result, const Terminal& terminal) {
-                             return view_lock(result, terminal, wall_clock_ns());
+                             return view_lock(result, terminal, terminal.now_ns());
                            });
   });
 }
@@ -278,7 +278,7 @@ void add_lock_list(ToolCommand lock, Invocation& invocation) {
                         text_at(result, "next_cursor").empty()) {
                       return no_match("lock", "signalbox lock list", terminal);
                     }
-                    return view_lock_list(result, terminal, wall_clock_ns());
+                    return view_lock_list(result, terminal, terminal.now_ns());
                   });
   });
 }

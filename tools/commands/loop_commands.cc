@@ -21,7 +21,7 @@ std::string loops_text(const json::object& result, const Terminal& terminal) {
         "no loop was due until then; a running service has more: `signalbox loop list`\n",
         terminal.connection);
   }
-  const std::int64_t now_ns = wall_clock_ns();
+  const std::int64_t now_ns = terminal.now_ns();
   TextTable table({{"loop"},
                    {"schedule"},
                    TextTable::spare(2, "zone"),

@@ -72,7 +72,7 @@ std::string help_for(const json::object& attempt, const ConnectionOptions& typed
 }
 
 std::string view_in_flight(const json::object& result, const Terminal& terminal) {
-  const std::int64_t now_ns = wall_clock_ns();
+  const std::int64_t now_ns = terminal.now_ns();
   const json::object& paused = object_at(result, "paused");
   std::string text = paused.empty() ? "" : paused_line(paused, now_ns) + "\n";
   const std::uint64_t total = number_at(result, "total");

@@ -5,7 +5,6 @@
 #include "domain/refusals.h"
 #include "tools/cli/absolute_path.h"
 #include "tools/cli/commands.h"
-#include "tools/cli/elapsed_text.h"
 #include "tools/cli/json_fields.h"
 #include "tools/cli/remote_call.h"
 #include "tools/commands/pipeline_file.h"
@@ -132,7 +131,7 @@ void add_project_get(ToolCommand project, Invocation& invocation) {
   command.action([name, &invocation] {
     return call_and_answer(invocation, "project.get", {{"name", *name}},
                            [](const json::object& result, const Terminal& terminal) {
-                             return view_project(result, terminal, wall_clock_ns());
+                             return view_project(result, terminal, terminal.now_ns());
                            });
   });
 }

@@ -8,7 +8,6 @@
 #include <boost/json/serialize.hpp>
 
 #include "tools/cli/commands.h"
-#include "tools/cli/elapsed_text.h"
 #include "tools/cli/json_fields.h"
 #include "tools/cli/remote_call.h"
 #include "tools/cli/text_table.h"
@@ -150,7 +149,7 @@ std::string view_run_why(const json::object& result, const Terminal& terminal) {
                                      : moving ? Style::good
                                               : Style::bad}}},
                                   terminal);
-  text += view_reasons(result, terminal, wall_clock_ns());
+  text += view_reasons(result, terminal, terminal.now_ns());
   return text;
 }
 
@@ -208,7 +207,7 @@ struct RunOptions {
 };
 
 std::string view_get(const json::object& result, const Terminal& terminal) {
-  return view_run(result, terminal, wall_clock_ns());
+  return view_run(result, terminal, terminal.now_ns());
 }
 
 void add_run_get(ToolCommand run, Invocation& invocation) {

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "tools/cli/commands.h"
-#include "tools/cli/elapsed_text.h"
 #include "tools/cli/json_fields.h"
 #include "tools/cli/remote_call.h"
 #include "tools/cli/text_table.h"
@@ -69,7 +68,7 @@ std::string view_listed_runs(const RunListOptions& options, const json::object& 
   const bool is_end = text_at(result, "next_cursor").empty();
   const bool has_none = array_at(result, "runs").empty() && is_end && has_filter(options);
   std::string text = has_none ? no_match("run", "signalbox run list", terminal)
-                              : view_run_list(result, terminal, wall_clock_ns());
+                              : view_run_list(result, terminal, terminal.now_ns());
   std::string totals;
   for (const auto& each : object_at(result, "totals")) {
     const std::string count = scalar_text(each.value());

@@ -156,7 +156,7 @@ Cell view_held_projects(const json::object& status, const Terminal& terminal) {
 }
 
 std::string view_status(const json::object& status, const Terminal& terminal) {
-  const std::int64_t now_ns = wall_clock_ns();
+  const std::int64_t now_ns = terminal.now_ns();
   const std::string position = text_at(status, "position");
   const std::string durable = text_at(status, "durable_position");
   const std::string started = text_at(status, "started_at");

@@ -304,7 +304,7 @@ void add_tick_list(ToolCommand tick, Invocation& invocation) {
                         text_at(result, "next_cursor").empty()) {
                       return no_match("tick", "signalbox tick list", terminal);
                     }
-                    return view_tick_list(result, terminal, wall_clock_ns());
+                    return view_tick_list(result, terminal, terminal.now_ns());
                   });
   });
 }

@@ -158,7 +158,7 @@ std::string waiting_text(const json::object& waiting, const Terminal& terminal) 
   const std::uint64_t total = number_at(waiting, "total");
   if (total == 0) return "\nNothing waits for you.\n";
   TextTable table({{"waiting"}, {"since"}, {"what"}, {"why"}});
-  const std::int64_t now_ns = wall_clock_ns();
+  const std::int64_t now_ns = terminal.now_ns();
   const json::array& items = array_at(waiting, "items");
   const std::size_t shown = std::min(items.size(), report_rows_shown);
   for (std::size_t row = 0; row < shown; ++row) {
