@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <csignal>
-#include <iostream>
 #include <set>
 #include <string>
 

@@ -1,5 +1,4 @@
 // Clients that hold TLS handshakes and unread answers below them, as many as they can get.
-#include <array>
 #include <filesystem>
 #include <memory>
 

@@ -6,7 +6,6 @@
 
 #include <csignal>
 #include <filesystem>
-#include <optional>
 #include <set>
 #include <string>
 

@@ -2,7 +2,6 @@
 // command, and completed steps stay completed.
 #include <gtest/gtest.h>
 
-#include <map>
 #include <set>
 #include <tuple>
 

@@ -3,7 +3,6 @@
 #include <rapidcheck/gtest.h>
 
 #include <map>
-#include <set>
 
 #include "domain/invariants.h"
 #include "tests/domain/random_history.h"

@@ -10,9 +10,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdarg>
-#include <fstream>
 #include <mutex>
-#include <sstream>
 #include <unordered_map>
 #include <utility>
 

@@ -14,7 +14,6 @@
 #include <cerrno>
 #include <cstdlib>
 #include <iostream>
-#include <optional>
 #include <random>
 #include <set>
 #include <span>

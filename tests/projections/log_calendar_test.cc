@@ -3,7 +3,6 @@
 #include <rapidcheck/gtest.h>
 
 #include <map>
-#include <vector>
 
 #include "projections/memory_table.h"
 #include "projections/run_index.h"

@@ -1,8 +1,6 @@
 // The tick ledger: the events of each tick from its start to its finish, in pages. // T6
 #include <gtest/gtest.h>
 
-#include <map>
-
 #include "projections/memory_table.h"
 #include "projections/run_index.h"
 #include "tests/domain/given_when_then.h"

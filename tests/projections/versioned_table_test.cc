@@ -5,7 +5,6 @@
 
 #include <map>
 #include <string>
-#include <vector>
 
 #include "projections/memory_table.h"
 #include "projections/versioned_table.h"

@@ -2,9 +2,6 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include <fstream>
-#include <sstream>
-
 #include "domain/invariants.h"
 #include "projections/world_codec.h"
 #include "projections/world_digest.h"

@@ -2,7 +2,6 @@
 // that made it, and whatever is wrong is said before a token is issued.
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <string>
 #include <vector>
 

@@ -1,6 +1,4 @@
 // The past, by --at and the debugger: a query as of a moment gives the answer that was given then.
-#include <algorithm>
-#include <map>
 #include <sstream>
 
 #include "server/text/time_text.h"

@@ -1,5 +1,4 @@
 // Deep work from exploration to result: by commands, by outside workers, and by default.
-#include <algorithm>
 
 #include "domain/limits.h"
 #include "server/platform/process_table.h"

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <fstream>
 
 #include "tests/fixtures/git_repository.h"
 #include "tests/scenarios/child_process.h"

@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include <set>
-#include <thread>
 
 #include "store/sha256.h"
 #include "tests/scenarios/http_client.h"

@@ -6,7 +6,6 @@
 #include <regex>
 #include <set>
 #include <thread>
-#include <utility>
 
 #include "tests/scenarios/child_process.h"
 

@@ -2,8 +2,6 @@
 // and an answer within a deadline. The other programs are scripts that answer wrongly.
 #include <signal.h>
 
-#include <fstream>
-
 #include "tests/scenarios/cli_fixture.h"
 #include "tools/replay/other_program.h"
 

@@ -1,5 +1,4 @@
 // Runners: programs that execute the jobs of a service, over its socket or TLS.
-#include <fstream>
 #include <regex>
 
 #include "tests/fixtures/git_repository.h"

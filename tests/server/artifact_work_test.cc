@@ -5,7 +5,6 @@
 
 #include <atomic>
 #include <latch>
-#include <string>
 #include <utility>
 
 #include "server/rpc/caller_shares.h"

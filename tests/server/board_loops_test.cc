@@ -4,7 +4,6 @@
 #include <memory>
 #include <set>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "tests/server/board_site.h"

@@ -10,7 +10,6 @@
 #include <atomic>
 #include <filesystem>
 #include <functional>
-#include <string>
 #include <utility>
 
 #include "server/git/hook_copy.h"

@@ -2,8 +2,6 @@
 // that was acknowledged, and that was sent late enough.
 #include <gtest/gtest.h>
 
-#include <string>
-
 #include <boost/json/serialize.hpp>
 
 #include "server/text/time_text.h"

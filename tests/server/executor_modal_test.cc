@@ -1,6 +1,5 @@
 // Tests the executor modal, whose jobs run at an HTTPS endpoint.
 #include <set>
-#include <sstream>
 
 #include "tests/server/modal_fixture.h"
 

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <memory>
 #include <string>
 
 #include <boost/json/serialize.hpp>

@@ -4,7 +4,6 @@
 
 #include <chrono>
 #include <future>
-#include <thread>
 #include <vector>
 
 #include "projections/buffering_table.h"

@@ -5,7 +5,6 @@
 #include <functional>
 #include <future>
 #include <mutex>
-#include <thread>
 #include <utility>
 #include <vector>
 

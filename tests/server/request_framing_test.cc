@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include <string>
-#include <vector>
 
 #include "server/limits.h"
 #include "server/transport/http/request_framing.h"

@@ -2,7 +2,6 @@
 // refused.
 #include <algorithm>
 #include <string>
-#include <utility>
 
 #include <boost/json/serialize.hpp>
 

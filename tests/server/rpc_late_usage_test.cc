@@ -1,7 +1,6 @@
 // What a job has used up counts once, though its runner tells it after the attempt has ended.
 #include <algorithm>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "domain/feature_level.h"

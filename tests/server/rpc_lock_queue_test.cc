@@ -1,8 +1,6 @@
 // Tests waiting for a lock: the order of grants, and what ends a wait.
 #include <gtest/gtest.h>
 
-#include <algorithm>
-
 #include <boost/json/serialize.hpp>
 
 #include "tests/server/rpc_lock_site.h"

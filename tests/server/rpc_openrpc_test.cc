@@ -8,7 +8,6 @@
 #include <regex>
 #include <set>
 #include <string>
-#include <vector>
 
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>

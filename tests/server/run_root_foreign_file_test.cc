@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
-#include <sstream>
 
 #include "store/memory_event_log.h"
 #include "tests/server/run_root_site.h"

@@ -11,7 +11,6 @@
 #include <filesystem>
 #include <functional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "server/platform/child_process.h"

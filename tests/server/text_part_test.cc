@@ -1,10 +1,8 @@
 // Tests the parts of a long text: together they are the text, whatever the pieces that it comes in.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "server/text/text_part.h"
 #include "server/text/utf8_text.h"

@@ -1,7 +1,6 @@
 // Tests how much one batch of spans has, and how many runs' traces are kept in memory.
 #include "server/followers/traces/trace_source.h"
 
-#include <algorithm>
 #include <string>
 #include <vector>
 

@@ -1,6 +1,5 @@
 #include "tests/simulation/follower_connection.h"
 
-#include <algorithm>
 #include <utility>
 
 #include <boost/json/parse.hpp>

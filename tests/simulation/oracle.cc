@@ -1,7 +1,5 @@
 #include "tests/simulation/oracle.h"
 
-#include <algorithm>
-
 #include <boost/json/parse.hpp>
 
 #include "domain/nanoseconds.h"

@@ -1,6 +1,5 @@
 #include "tests/simulation/run_root_files.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "domain/check.h"

@@ -1,7 +1,5 @@
 #include "tests/simulation/runner_keeper_client.h"
 
-#include <algorithm>
-
 namespace signalbox::simulation {
 namespace {
 

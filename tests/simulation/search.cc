@@ -15,7 +15,6 @@
 #include <new>
 #include <system_error>
 #include <type_traits>
-#include <utility>
 #include <vector>
 
 #include "tests/simulation/found_seeds.h"

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <string>
-#include <utility>
 
 #include "projections/memory_table.h"
 #include "store/memory_event_log.h"

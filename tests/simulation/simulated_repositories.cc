@@ -1,7 +1,6 @@
 #include "tests/simulation/simulated_repositories.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "store/sha256.h"
 

@@ -1,6 +1,5 @@
 #include "tests/simulation/simulated_server.h"
 
-#include <algorithm>
 #include <array>
 #include <utility>
 

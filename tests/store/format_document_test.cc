@@ -1,7 +1,6 @@
 // Compares FORMAT.md with the code where that is possible.
 #include <gtest/gtest.h>
 
-#include <cstdio>
 #include <set>
 #include <sstream>
 #include <string>

@@ -3,9 +3,7 @@
 #include "store/merkle_tree.h"
 
 #include <algorithm>
-#include <fstream>
 #include <map>
-#include <sstream>
 #include <stdexcept>
 
 #include "tests/store/sample_events.h"

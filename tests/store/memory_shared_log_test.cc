@@ -2,7 +2,6 @@
 #include "store/memory_shared_log.h"
 
 #include <utility>
-#include <vector>
 
 #include "tests/store/shared_log_conformance.h"
 

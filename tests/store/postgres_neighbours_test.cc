@@ -3,7 +3,6 @@
 #include <functional>
 #include <future>
 #include <string>
-#include <thread>
 
 #include "tests/eventually.h"
 #include "tests/store/postgres_cell.h"

@@ -2,7 +2,6 @@
 // set for the role or the database, and who holds its tables.
 #include <future>
 #include <string>
-#include <thread>
 
 #include "tests/eventually.h"
 #include "tests/store/postgres_cell.h"

@@ -1,6 +1,5 @@
 // The conformance suite of SharedLog, and the functions beside it.
 #include <future>
-#include <utility>
 #include <vector>
 
 #include "tests/eventually.h"

@@ -1,6 +1,5 @@
 // The conformance suite of SharedLog for a beat that looks for what its writer had acknowledged.
 #include <string>
-#include <vector>
 
 #include "tests/eventually.h"
 #include "tests/store/shared_log_under_test.h"

@@ -2,7 +2,6 @@
 // it never deletes a record.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <map>
 #include <string>
 
