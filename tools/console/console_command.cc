@@ -18,6 +18,7 @@
 #include "tools/console/browser.h"
 #include "tools/console/capsule_source.h"
 #include "tools/console/console_proxy.h"
+#include "tools/console/console_token.h"
 #include "tools/console/stopped_log.h"
 
 namespace signalbox {
@@ -25,7 +26,6 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr std::int64_t console_token_ms = 12LL * 60 * 60 * 1000;
 constexpr std::size_t random_name_characters = 8;
 
 struct ConsoleOptions {
@@ -34,13 +34,6 @@ struct ConsoleOptions {
   bool is_quiet = false;
   std::string capsule;            // a file that is shown instead of a server
   std::vector<std::string> keys;  // that are trusted to sign it
-};
-
-// The token that requests are passed on with. Without an id it isn't this command's own.
-struct ServerToken {
-  std::string id;
-  std::string secret;
-  std::string role;
 };
 
 // Returns a name that no other console has: tokens are told apart by it in the log.
@@ -53,29 +46,37 @@ std::string token_name() {
          host.data() + " " + random.substr(random.size() - random_name_characters);
 }
 
-// Issues a token. Who may not, and asked for no role, goes on as who they are to the server.
-Called<ServerToken> server_token(const Invocation& invocation, const ConsoleOptions& options,
-                                 const ServerAddress& server) {
-  const auto issued = call_server(invocation, "access.issue",
-                                  {{"name", token_name()},
-                                   {"role", options.role.value_or("operator")},
-                                   {"expires_in_ms", console_token_ms}});
-  if (issued) {
-    return ServerToken{text_at(*issued, "id"), text_at(*issued, "secret"),
-                       text_at(*issued, "role")};
-  }
-  if (options.role || code_of(issued.error()) != "FORBIDDEN") {
-    return tl::unexpected(issued.error());
-  }
-  const auto who = TRY(call_server(invocation, "server.whoami", {}));
-  return ServerToken{"", server.secret, text_at(who, "role")};
+Called<IssuedToken> issue_token(const Invocation& invocation, const ConsoleOptions& options) {
+  const auto issued = TRY(call_server(invocation, "access.issue",
+                                      {{"name", token_name()},
+                                       {"role", options.role.value_or("operator")},
+                                       {"expires_in_ms", console_token_ms}}));
+  return IssuedToken{text_at(issued, "id"), text_at(issued, "secret"), text_at(issued, "role")};
 }
 
-// What answers in the place of a server; without a source, a server does.
+// Issues a token. Who may not, and asked for no role, goes on as who they are to the server.
+Called<IssuedToken> server_token(const Invocation& invocation, const ConsoleOptions& options,
+                                 const ServerAddress& server) {
+  auto issued = issue_token(invocation, options);
+  if (issued || options.role || code_of(issued.error()) != "FORBIDDEN") return issued;
+  const auto who = TRY(call_server(invocation, "server.whoami", {}));
+  return IssuedToken{"", server.secret, text_at(who, "role")};
+}
+
+void revoke_token(const Invocation& invocation, const std::string& id) {
+  const auto revoked =
+      call_server(invocation, "access.revoke", {{"id", id}, {"reason", "signalbox console ended"}});
+  if (revoked) return;
+  write_message("signalbox: its token isn't revoked:\n" +
+                describe(revoked.error(), invocation.connection()));
+}
+
+// What answers in the place of a server; without a source, a server does, with the token.
 struct ShownSource {
   ConsoleSource* source = nullptr;
   bool is_stopped_log = false;
-  std::string note;  // for people, with a line break
+  std::string note;               // for people, with a line break
+  ConsoleToken* token = nullptr;  // or none: that of the server's address, if it has one
 };
 
 void announce(const Invocation& invocation, const std::string& address, const std::string& role,
@@ -103,7 +104,7 @@ ExitCode serve_until_interrupt(const Invocation& invocation, const ConsoleOption
     if (!loaded) return answer(invocation, tl::unexpected(loaded.error()), {});
     trust.emplace(std::move(*loaded));
   }
-  ConsoleProxy proxy({server, shown.source, secret, std::move(trust)});
+  ConsoleProxy proxy({server, shown.source, secret, std::move(trust), shown.token});
   const auto port = proxy.listen(static_cast<std::uint16_t>(options.port));
   if (!port) return answer(invocation, tl::unexpected(port.error()), {});
   const std::string address = "http://127.0.0.1:" + std::to_string(*port) + "/console/#t=" + secret;
@@ -138,7 +139,7 @@ ExitCode serve_console(const Invocation& invocation, const ConsoleOptions& optio
   if (!options.capsule.empty()) return serve_capsule(invocation, options);
   auto server = invocation.server_address();
   if (!server) return answer(invocation, tl::unexpected(server.error()), {});
-  const auto token = server_token(invocation, options, *server);
+  auto token = server_token(invocation, options, *server);
   if (!token) {
     if (token.error().exit_code != ExitCode::unreachable || !may_show_log(invocation, *server)) {
       return answer(invocation, tl::unexpected(token.error()), {});
@@ -154,14 +155,15 @@ ExitCode serve_console(const Invocation& invocation, const ConsoleOptions& optio
          "No service runs there: it shows the log as it was left, and changes nothing.\n"});
   }
   server->secret = token->secret;
-  const ExitCode served = serve_until_interrupt(invocation, options, *server, token->role, {});
-  if (!token->id.empty()) {
-    const auto revoked = call_server(invocation, "access.revoke",
-                                     {{"id", token->id}, {"reason", "signalbox console ended"}});
-    if (!revoked)
-      write_message("signalbox: its token isn't revoked:\n" +
-                    describe(revoked.error(), invocation.connection()));
-  }
+  const std::string role = token->role;
+  const SystemClock clock;
+  ConsoleToken own(
+      *std::move(token), [&invocation, &options] { return issue_token(invocation, options); },
+      clock);
+  ShownSource shown;
+  shown.token = &own;
+  const ExitCode served = serve_until_interrupt(invocation, options, *server, role, shown);
+  for (const std::string& id : own.usable_ids()) revoke_token(invocation, id);
   return served;
 }
 

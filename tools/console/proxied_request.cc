@@ -20,6 +20,7 @@
 #include "server/transport/http/host_rule.h"
 #include "tools/cli/server_connection.h"
 #include "tools/console/console_source.h"
+#include "tools/console/console_token.h"
 
 namespace signalbox {
 namespace {
@@ -101,9 +102,9 @@ void ProxiedRequest::on_request() {
                   "signalbox console");
   }
   request_.erase(http::field::authorization);
-  if (!settings_.server.secret.empty()) {
-    request_.set(http::field::authorization, "Bearer " + settings_.server.secret);
-  }
+  const std::string secret =
+      settings_.token != nullptr ? settings_.token->secret() : settings_.server.secret;
+  if (!secret.empty()) request_.set(http::field::authorization, "Bearer " + secret);
   pass_on();
 }
 

@@ -28,12 +28,14 @@
 namespace signalbox {
 
 class ConsoleSource;
+class ConsoleToken;
 
 struct ConsoleProxySettings {
   ServerAddress server;             // with the token that requests are passed on with, if any
   ConsoleSource* source = nullptr;  // answers in the place of a server; or none
   std::string secret;               // that the browser has to show
   std::optional<TlsTrust> trust;    // of endpoints with TLS
+  ConsoleToken* token = nullptr;    // whose secret takes the place of the address's; or none
 };
 
 class ProxiedRequest : public std::enable_shared_from_this<ProxiedRequest> {
