@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <regex>
 
+#include "tests/fixtures/git_repository.h"
 #include "tests/scenarios/cli_fixture.h"
 #include "tools/commands/run_batch.h"
 
@@ -265,21 +266,35 @@ TEST_F(BulkTest, WithoutTheServerItSaysHowToGoOn) {  // O2
   EXPECT_NE(done.err.find("This goes on with the batch"), std::string::npos) << done.err;
 }
 
-// It is the card that is tried again.
+// It is the card that is tried again. A label that somebody gave a run makes it no card's.
 TEST_F(BulkTest, RetryLeavesOutTheRunsOfCards) {  // O2
-  const std::string own = start_labelled("own", "blue");
-  const std::string of_card =
-      text(result({"run", "start", "a card's", "--pipeline", pipeline(), "--label", "card=1"}),
-           "run_id");
+  const std::string own = text(
+      result({"run", "start", "own", "--pipeline", pipeline(), "--label", "card=visa"}), "run_id");
+  make_repository((scratch_.path() / "web").string());
+  (void)result({"project", "put", "web", "--repository", (scratch_.path() / "web").string(),
+                "--pipeline", pipeline()});
+  const std::string card =
+      text(result({"card", "submit", "a card's", "--project", "web"}), "card_id");
+  std::string of_card;
+  ASSERT_TRUE(eventually([&] {
+    const json::array runs = rpc("card.get", {{"card_id", card}}).at("card").at("runs").as_array();
+    if (!runs.empty()) of_card = text(runs.front().as_object(), "run_id");
+    return !of_card.empty();
+  }));
   for (const std::string& run_id : {own, of_card}) {
     ASSERT_EQ(complete(run_id, "plan", claim(run_id), "succeeded").exit_code, 0);
     ASSERT_EQ(complete(run_id, "implement", claim(run_id), "failed").exit_code, 0);
   }
-  const json::object retried = result({"run", "retry", "--all", "--yes"});
-  EXPECT_EQ(retried.at("total"), 1);
+  const json::object retried = result({"run", "retry", "--all", "--yes", "--batch", "first"});
+  EXPECT_EQ(retried.at("total"), 2);
+  EXPECT_EQ(retried.at("done"), 1);
   EXPECT_EQ(retried.at("of_cards"), 1);
+  EXPECT_EQ(retried.at("refused"), 0);
   EXPECT_EQ(status_of(own), "running");
   EXPECT_EQ(status_of(of_card), "failed");
+  const Output again = server_.cli({"run", "retry", "--all", "--yes"});
+  EXPECT_EQ(again.exit_code, 0) << again.err;
+  EXPECT_NE(again.out.find("1 run of cards left out"), std::string::npos) << again.out;
 }
 
 // As those of `run list`, whose help says the same.

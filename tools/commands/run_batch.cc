@@ -107,7 +107,6 @@ Called<std::optional<RunBatch>> read_batch(const fs::path& file) {
   batch.finished = true_at(stored, "finished");
   batch.shown_only = true_at(stored, "shown_only");
   batch.runs = runs;
-  batch.of_cards = number_at(stored, "of_cards");
   batch.goes_on = true;
   return batch;
 }
@@ -194,7 +193,6 @@ Called<void> RunBatches::write(const RunBatch& batch) const {
                             {"made_at_ns", batch.made_at_ns},
                             {"shown_only", batch.shown_only},
                             {"finished", batch.finished},
-                            {"of_cards", batch.of_cards},
                             {"runs", batch.runs}};
   const auto written = write_file_atomically(batch_file(directory_, batch.id, batch.command),
                                              json::serialize(stored));

@@ -24,11 +24,10 @@ struct RunBatch {
   std::string id;
   std::string command;  // the action and what selected the runs, as text
   std::int64_t made_at_ns = 0;
-  bool shown_only = false;     // by --dry-run: it is applied where its id is named
-  bool finished = false;       // each run was tried
-  boost::json::array runs;     // {run_id, status, goal}
-  std::uint64_t of_cards = 0;  // runs that were left out, since only their cards can be retried
-  bool goes_on = false;        // not stored: it was found, not made
+  bool shown_only = false;  // by --dry-run: it is applied where its id is named
+  bool finished = false;    // each run was tried
+  boost::json::array runs;  // {run_id, status, goal}
+  bool goes_on = false;     // not stored: it was found, not made
 
   // Returns the id of the command for one run. A later batch may have the same name, so the time of
   // the list is part of it.

@@ -39,8 +39,7 @@ std::string list_command(const RunSelection& selection) {
 // Adds the runs of one status to the batch, each once: one that changes its status meanwhile may be
 // listed twice.
 Called<void> add_runs_of(const Invocation& invocation, const RunSelection& selection,
-                         const BulkAction& action, const std::string& status,
-                         std::set<std::string>& known, RunBatch& batch) {
+                         const std::string& status, std::set<std::string>& known, RunBatch& batch) {
   json::object params{{"status", status}, {"limit", bulk_page_rows}};
   set_run_filter(params, selection.filter);
   for (;;) {
@@ -48,10 +47,6 @@ Called<void> add_runs_of(const Invocation& invocation, const RunSelection& selec
     for (const json::value& each : array_at(page, "runs")) {
       const json::object& run = each.as_object();
       if (!known.insert(text_at(run, "run_id")).second) continue;
-      if (!action.takes_cards && object_at(run, "labels").contains("card")) {
-        ++batch.of_cards;
-        continue;
-      }
       batch.runs.push_back(
           {{"run_id", text_at(run, "run_id")},
            {"status", text_at(run, "status")},
@@ -130,7 +125,7 @@ Called<RunBatch> batch_of(const Invocation& invocation, const RunSelection& sele
   batch.made_at_ns = wall_clock_ns();
   std::set<std::string> known;
   for (const std::string& status : statuses) {
-    TRY(add_runs_of(invocation, selection, action, status, known, batch));
+    TRY(add_runs_of(invocation, selection, status, known, batch));
   }
   return batch;
 }
@@ -153,11 +148,6 @@ std::string notes_of(const RunBatch& batch) {
     notes += "This goes on with the batch " + printable(batch.id) +
              ", with the runs that were listed at " +
              clock_time(format_time(batch.made_at_ns), wall_clock_ns()) + ".\n";
-  }
-  if (batch.of_cards > 0) {
-    notes +=
-        number_of(batch.of_cards, "run") +
-        " of cards left out: it is the card that is tried again, by `signalbox card unblock`.\n";
   }
   return notes;
 }
@@ -188,7 +178,7 @@ json::object result_of(const RunBatch& batch) {
   result["batch"] = batch.id;
   result["goes_on"] = batch.goes_on;
   result["total"] = batch.runs.size();
-  result["of_cards"] = batch.of_cards;
+  result["of_cards"] = 0;
   result["done"] = 0;
   result["replayed"] = 0;
   result["refused"] = 0;
@@ -232,6 +222,7 @@ Called<json::object> apply_to_each(const Invocation& invocation, const RunSelect
   std::size_t done = 0;
   std::size_t replayed = 0;  // nothing is done now
   std::size_t refused = 0;
+  std::size_t of_cards = 0;  // left as they are: it is the card that is tried again
   for (const json::value& each : batch.runs) {
     const std::string run_id = text_at(each.as_object(), "run_id");
     json::object params = action.params;
@@ -247,9 +238,11 @@ Called<json::object> apply_to_each(const Invocation& invocation, const RunSelect
     } else {
       if (ends_batch(answered.error())) {
         return tl::unexpected(interrupted_batch(invocation, selection, std::move(answered.error()),
-                                                batch, done + replayed + refused));
+                                                batch, done + replayed + refused + of_cards));
       }
-      ++refused;
+      const bool is_of_card = code_of(answered.error()) == "CARD_BUSY";
+      ++(is_of_card ? of_cards : refused);
+      if (is_of_card) continue;
       row["error"] = answered.error().error;
     }
     result["runs"].as_array().push_back(std::move(row));
@@ -257,6 +250,7 @@ Called<json::object> apply_to_each(const Invocation& invocation, const RunSelect
   result["done"] = done;
   result["replayed"] = replayed;
   result["refused"] = refused;
+  result["of_cards"] = of_cards;
   return result;
 }
 
@@ -266,6 +260,10 @@ std::string view_applied(const json::object& result, const Terminal&) {
     const json::object& run = each.as_object();
     if (!run.contains("error")) continue;
     text += text_at(run, "run_id") + "  " + text_at(object_at(run, "error"), "message") + "\n";
+  }
+  if (number_at(result, "of_cards") > 0) {
+    text += number_of(number_at(result, "of_cards"), "run") +
+            " of cards left out: it is the card that is tried again, by `signalbox card unblock`\n";
   }
   text +=
       text_at(result, "done") + " of " + number_of(number_at(result, "total"), "run") + " done, ";
@@ -294,7 +292,6 @@ Called<json::object> freeze_shown(const Invocation& invocation, const RunSelecti
   json::object result{{"dry_run", true},
                       {"batch", nullptr},
                       {"total", batch.runs.size()},
-                      {"of_cards", batch.of_cards},
                       {"runs", batch.runs},
                       {"next_commands", json::array()}};
   if (batch.runs.empty()) return result;

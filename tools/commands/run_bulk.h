@@ -29,7 +29,6 @@ struct BulkAction {
   std::string method;                 // "run.cancel"
   std::vector<std::string> statuses;  // of runs that it applies to
   boost::json::object params;         // of each call, beside run_id and command_id
-  bool takes_cards = true;            // false: runs of cards are left out
 };
 
 // Adds --all and the options that go with it.
