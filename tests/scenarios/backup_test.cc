@@ -187,6 +187,17 @@ TEST_F(BackupTest, LeavesNothingOutThatCannotBeRead) {  // O12
   EXPECT_FALSE(fs::exists(at("copy.incomplete")));
 }
 
+// All that it copies, at whichever file it was killed.
+TEST_F(BackupTest, TakesThePlaceOfAnAttemptThatWasKilled) {  // O12
+  fs::create_directories(at("copy.incomplete") / "removed");
+  for (const char* name : {"signalbox.toml.tmp", "jobs.key", "runners.json", "runners.json.tmp"}) {
+    write_text(at("copy.incomplete") / name, "of the attempt before");
+  }
+  const Output made = back_up(at("copy"));
+  EXPECT_EQ(made.exit_code, 0) << made.out << made.err;
+  EXPECT_FALSE(fs::exists(at("copy") / "runners.json"));
+}
+
 TEST_F(BackupTest, ReplacesNothing) {  // O12
   fs::create_directories(at("there"));
   expect_refused(at("there"), "is there already");

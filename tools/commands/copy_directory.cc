@@ -26,11 +26,12 @@ namespace fs = std::filesystem;
 constexpr const char* lock_name = "server.lock";
 
 // What an attempt leaves that was killed.
-constexpr std::array<std::string_view, 15> remains = {
+constexpr std::array<std::string_view, 17> remains = {
     lock_name,       "log",          "loading",        "anchor",
     "anchor.tmp",    "cell",         "cell.tmp",       "cell_seen",
     "cell_seen.tmp", "artifacts",    "signalbox.toml", "signalbox.toml.tmp",
-    "jobs.key",      "jobs.key.tmp", "removed"};
+    "jobs.key",      "jobs.key.tmp", "runners.json",   "runners.json.tmp",
+    "removed"};
 
 tl::unexpected<CallError> refused(const fs::path& path, const std::string& why) {
   return tl::unexpected(usage_error(path.string() + " " + why));
