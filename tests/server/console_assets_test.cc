@@ -9,6 +9,10 @@
 #include <sstream>
 #include <string>
 
+#include <boost/describe/enumerators.hpp>
+#include <boost/mp11/algorithm.hpp>
+
+#include "domain/project.h"
 #include "server/transport/http/console_assets.h"
 #include "store/sha256.h"
 #include "tests/server/gunzip.h"
@@ -35,6 +39,16 @@ TEST(ConsoleAssets, AreTheFilesOfTheTree) {
   }
   EXPECT_GT(modules, 20U);
   EXPECT_EQ(console_index().content.find("@DIGEST@"), std::string_view::npos);
+}
+
+TEST(ConsoleAssets, HaveATextForEachReasonToHoldAProject) {
+  std::ifstream file(SIGNALBOX_SOURCE_DIR "/server/console/pages/projects.js");
+  std::ostringstream page;
+  page << file.rdbuf();
+  boost::mp11::mp_for_each<boost::describe::describe_enumerators<PolicyHold>>([&](auto each) {
+    const bool is_shown = page.str().find(std::string(each.name) + ": '") != std::string::npos;
+    EXPECT_EQ(is_shown, each.value != PolicyHold::none) << each.name;
+  });
 }
 
 // The modules of the start are asked for at once: all that they import, and no others.

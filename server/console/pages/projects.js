@@ -19,11 +19,14 @@ function Missing({ name }) {
   return html`<section aria-label="What its cards will miss"><h2>What its cards will miss</h2>
     <${Answer} answer=${answer}>${({ warnings, not_checked: unknown = [] }) => html`
       ${warnings.length + unknown.length === 0 && html`<p class="faint">Nothing is missing.</p>`}
-      ${unknown.length > 0 && html`<p class="tone-wait">Git didn’t answer in time about ${unknown.map(wordsOf).join(', ')}.</p>`}
+      ${unknown.length > 0 && html`<p class="tone-wait">Not checked, since git failed or didn’t answer in time: ${unknown.map(wordsOf).join(', ')}.</p>`}
       ${warnings.length > 0 && html`<ul class="missing">${warnings.map((/** @type {any} */ { code, text, next_commands: commands }) => html`<li key=${text}>
         <b class="tone-wait">${wordsOf(code)}</b> ${text}<${Commands} commands=${commands} /></li>`)}</ul>`}`}<//>
     <p class="actions"><button class="small" onClick=${answer.refresh}>Look again</button></p></section>`;
 }
+
+/** @type {Record<string, string>} */
+const holdTexts = { gone: 'is gone', unreadable: 'couldn’t be read', never_understood: 'was never understood' };
 
 function ProjectDetail(/** @type {{name: string}} */ { name }) {
   const answer = useQuery('project.get', { name });
@@ -32,7 +35,7 @@ function ProjectDetail(/** @type {{name: string}} */ { name }) {
       <a class="button" href=${hrefOf('board', { project: name })}>Board</a></div>
     ${project.refused && html`<div class="problem" role="alert"><b>${project.policy_file} line ${project.refused.line}</b> ${project.refused.message}
       <p class="faint">The policy before stays in force. <${EventLink} position=${project.refused.position} /> <${Age} time=${project.refused.recorded_at} /> ago</p></div>`}
-    ${project.policy_hold && html`<div class="problem" role="alert">Nothing of this project is started or merged: its policy file ${project.policy_hold === 'gone' ? 'is gone' : 'was never understood'}.
+    ${project.policy_hold && html`<div class="problem" role="alert">Nothing of this project is started or merged: its policy file ${holdTexts[project.policy_hold] ?? project.policy_hold}.
       <${Commands} commands=${[`signalbox project get ${name}`]} /></div>`}
     <${Facts} of=${[['repository', html`<code>${project.repository}</code>`], ['base', project.base], ['remote', project.remote],
       ...Object.entries(project.cards).map(([status, count]) => [wordsOf(status), count])]} />
