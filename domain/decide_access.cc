@@ -45,7 +45,7 @@ Decided<NewEvents> decide(const World& world, const IssueAccessToken& command, c
 }
 
 Decided<NewEvents> decide(const World& world, const RevokeAccessToken& command, const Now&) {
-  TRY(require_at_most("reason", command.reason, limits::reason_bytes_max));
+  TRY(require_name("reason", command.reason, limits::reason_bytes_max));
   const AccessToken* token = world.access.find(command.id);
   if (token == nullptr) {
     return reject(ErrorCode::ACCESS_TOKEN_NOT_FOUND,

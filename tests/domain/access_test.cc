@@ -86,6 +86,14 @@ TEST_F(AccessTest, ANameStandsForOneUsableTokenAtATime) {
   then({issued(2, "ci")});
 }
 
+TEST_F(AccessTest, WhoEndsATokenSaysWhy) {
+  given({issued(1, "ci")});
+  for (const char* reason : {"", " ", "\n"}) {
+    when(RevokeAccessToken{uuid_of(1), reason});
+    then_rejected(ErrorCode::INVALID_PARAMS);
+  }
+}
+
 TEST_F(AccessTest, AnExpiredTokenGivesItsNameFree) {
   given({issued(1, "ci", Role::worker, now.wall_ns + 10)});
   pass_ms(1);

@@ -113,7 +113,7 @@ constexpr std::array param_table = {
     BoundedParam{"access.issue", "name", 1, limits::name_bytes_max},
     BoundedParam{"access.issue", "expires_in_ms", limits::access_token_life_ms_min,
                  limits::access_token_life_ms_max},
-    BoundedParam{"access.revoke", "reason", 0, limits::reason_bytes_max},
+    BoundedParam{"access.revoke", "reason", 1, limits::reason_bytes_max},
     BoundedParam{"audit.records", "limit", 1, events_read_rows_max},
     BoundedParam{"audit.adopt_key", "verifier_key", 1, limits::verifier_key_bytes_max},
     BoundedParam{"log.redact", "reason", 1, limits::reason_bytes_max},
