@@ -24,7 +24,6 @@ namespace {
 
 const std::set<std::string_view> log_levels = {"debug", "info", "warn", "error"};
 const std::set<std::string_view> log_formats = {"auto", "text", "json", "journal"};
-constexpr std::size_t run_roots_max = 64;
 constexpr std::int64_t watchdog_interval_ms_min = 100;
 constexpr std::int64_t watchdog_interval_ms_max = 60 * 60 * 1000;
 constexpr std::uint32_t jobs_max_max = 10'000;
@@ -104,8 +103,9 @@ tl::expected<void, std::string> add_run_root(const std::string& path, Config& co
       path.size() > limits::path_bytes_max) {
     return tl::unexpected("run_roots has absolute paths such as /srv/runs; not " + path);
   }
-  if (config.run_roots.size() == run_roots_max) {
-    return tl::unexpected("run_roots has at most " + std::to_string(run_roots_max) + " paths");
+  if (config.run_roots.size() == limits::run_roots_max) {
+    return tl::unexpected("run_roots has at most " + std::to_string(limits::run_roots_max) +
+                          " paths");
   }
   config.run_roots.emplace_back(path);
   return {};

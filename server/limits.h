@@ -11,6 +11,8 @@ namespace signalbox {
 // Limits of one connection.
 // A request line, and the body of an HTTP request.
 inline constexpr std::size_t line_bytes_max = 1024 * 1024;
+// The id of a request, as JSON.
+inline constexpr std::size_t request_id_bytes_max = 256;
 // Unanswered commands. Reading pauses at this number and resumes when some are answered.
 inline constexpr std::size_t commands_in_flight_max = 1024;
 // Unanswered queries: fewer than commands, because a query may take long and its answer be large.
@@ -171,6 +173,8 @@ inline constexpr std::size_t job_troubles_max = 4096;
 inline constexpr std::int64_t worktree_removal_ms_max = 10LL * 60 * 1000;
 // Time that a start waits until it is known where the configured run roots lead.
 inline constexpr std::int64_t run_roots_start_wait_ms_max = 2000;
+// Directories that the setting run_roots names.
+inline constexpr std::size_t run_roots_max = 64;
 // Time to check where a run root lies or to read a lock or a marker there, and to write a file; at
 // a stop, to write all files that are left in run roots.
 inline constexpr std::int64_t run_root_read_ms_max = 5000;

@@ -7,6 +7,7 @@
 #include <boost/json/serialize.hpp>
 
 #include "domain/limits.h"
+#include "server/limits.h"
 #include "server/text/json_text.h"
 #include "store/sha256.h"
 
@@ -14,8 +15,6 @@ namespace signalbox {
 namespace {
 
 namespace json = boost::json;
-
-constexpr std::size_t id_bytes_max = 256;
 
 tl::unexpected<BadRequest> invalid(std::string id_text, std::string message) {
   return tl::unexpected(BadRequest{
@@ -44,7 +43,7 @@ tl::expected<Request, BadRequest> read_request(std::string_view line,
       return invalid("null", "id must be a string, a whole number or null");
     }
     request.id_text = id->is_int64() ? std::to_string(id->get_int64()) : json::serialize(*id);
-    if (request.id_text.size() > id_bytes_max) return invalid("null", "id is too long");
+    if (request.id_text.size() > request_id_bytes_max) return invalid("null", "id is too long");
   }
   const std::string& id_text = request.id_text;
   const json::value* version = object->if_contains("jsonrpc");

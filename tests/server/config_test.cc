@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "domain/limits.h"
+#include "server/limits.h"
 #include "store/signed_note.h"
 #include "tests/server/executor_fixture.h"
 
@@ -133,6 +134,10 @@ TEST_F(ConfigTest, RunRootsAreAbsoluteDirectories) {
   EXPECT_EQ(load("run_roots = [\"/srv/runs\"]")->run_roots, (Paths{"/srv/other"}));
   options_.run_roots = {"other"};
   EXPECT_NE(error_of("").find("run_roots has absolute paths"), std::string::npos);
+  options_.run_roots.assign(limits::run_roots_max, "/srv/runs");
+  EXPECT_EQ(error_of(""), "taken");
+  options_.run_roots.emplace_back("/srv/one/too/many");
+  EXPECT_EQ(error_of(""), "run_roots has at most 64 paths");
 }
 
 TEST_F(ConfigTest, AWrongWatchdogIntervalOfTheCommandLineIsNamed) {

@@ -41,8 +41,11 @@ TEST(ProtocolRequest, ARefusalCarriesTheIdWhereThereIsOne) {
   EXPECT_EQ(id_of(R"({"jsonrpc":"2.0","id":7,"method":"m","params":{"command_id":""}})"), "7");
   EXPECT_EQ(id_of(R"({"jsonrpc":"2.0","id":{},"method":"m"})"), "null");
   EXPECT_EQ(id_of("[]"), "null");
-  const std::string long_id(1000, 'x');
-  EXPECT_EQ(id_of((R"({"jsonrpc":"2.0","id":")" + long_id + R"(","method":"m"})").c_str()), "null");
+  const auto with_id = [](std::size_t bytes) {  // its quotes are counted
+    return R"({"jsonrpc":"2.0","id":")" + std::string(bytes - 2, 'x') + R"(","method":"m"})";
+  };
+  EXPECT_EQ(id_of(with_id(request_id_bytes_max).c_str()), "taken");
+  EXPECT_EQ(id_of(with_id(request_id_bytes_max + 1).c_str()), "null");
 }
 
 TEST(ProtocolRequest, ACommandIdHasAtMostItsBytes) {  // P8

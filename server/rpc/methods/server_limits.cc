@@ -8,6 +8,7 @@
 #include "projections/kept_rows.h"
 #include "projections/retention_plan.h"
 #include "projections/trace_span.h"
+#include "server/board/policy_keys.h"
 #include "server/board/run_change.h"
 #include "server/cell/cell_trim.h"
 #include "server/cell/cell_view.h"
@@ -18,6 +19,7 @@
 #include "server/rpc/lock_queue.h"
 #include "server/rpc/method.h"
 #include "server/rpc/page_limit.h"
+#include "server/rpc/step_queue.h"
 #include "server/rpc/untold_usage.h"
 #include "server/rpc/upload_budget.h"
 #include "server/scheduler/file_retention.h"
@@ -75,6 +77,7 @@ void answer_limits(Api& api, Call& call) {
   SIGNALBOX_LIMIT(policy_git_ms_max);
   SIGNALBOX_LIMIT(worktree_removal_ms_max);
   SIGNALBOX_LIMIT(run_roots_start_wait_ms_max);
+  SIGNALBOX_LIMIT(run_roots_max);
   SIGNALBOX_LIMIT(run_root_read_ms_max);
   SIGNALBOX_LIMIT(run_root_write_ms_max);
   SIGNALBOX_LIMIT(run_root_removal_ms_max);
@@ -283,6 +286,7 @@ void answer_limits(Api& api, Call& call) {
   result["id_tail_digits_min"] = id_tail_digits_min;
   result["id_tail_rows_max"] = id_tail_rows_max;
   result["line_bytes_max"] = line_bytes_max;
+  result["request_id_bytes_max"] = request_id_bytes_max;
   result["json_depth_max"] = json_depth_max;
   result["commands_in_flight_max"] = commands_in_flight_max;
   result["queries_in_flight_max"] = queries_in_flight_max;
@@ -323,6 +327,13 @@ void answer_limits(Api& api, Call& call) {
   result["waiting_of_sender_max"] = waiting_of_sender_max;
   result["waiting_of_job_max"] = waiting_of_job_max;
   result["waiting_locks_max"] = waiting_locks_max;
+  result["waiting_step_workers_max"] = waiting_step_workers_max;
+  result["policy_file_bytes_max"] = policy_file_bytes_max;
+  result["policy_warnings_max"] = policy_warnings_max;
+  result["policy_agents_max"] = policy_agents_max;
+  result["policy_retry_minutes_max"] = policy_retry_minutes_max;
+  result["policy_attempts_max"] = policy_attempts_max;
+  result["policy_agent_timeout_minutes_max"] = policy_agent_timeout_minutes_max;
   result["http_header_bytes_max"] = http_header_bytes_max;
   result["http_header_fields_max"] = http_header_fields_max;
   result["empty_lines_bytes_max"] = empty_lines_bytes_max;
