@@ -39,6 +39,17 @@ tl::expected<void, std::string> read_watchdog_interval(const std::string& text, 
   return {};
 }
 
+// The places of the settings that the file has, as "FILE:LINE: ", by key; those of a table by
+// "table" and "table.key".
+using Places = std::map<std::string, std::string>;
+
+// Returns the message about a setting with the place of that one before it, or as it is if the file
+// doesn't have the setting.
+std::string at_place(const Places& places, const std::string& key, const std::string& message) {
+  const auto place = places.find(key);
+  return place == places.end() ? message : place->second + message;
+}
+
 // Sets `out` to what a flag says, if it was given. None of these may be 0: no job would ever run.
 template <class Number>
 tl::expected<void, std::string> read_flag(const char* key, const std::optional<Number>& given,
@@ -209,7 +220,7 @@ tl::expected<void, std::string> read_key(const std::filesystem::path& file, std:
   if (key == "caller_connections_max") {
     return number(config.caller_connections_max, 1, 1'000'000);
   }
-  if (key == "snapshot_events") return number(config.snapshot_events, 1000, snapshot_events_max);
+  if (key == "snapshot_events") return number(config.snapshot_events, 1, snapshot_events_max);
   return tl::unexpected(
       at_line(file, node,
               "there is no setting " + std::string(key) +
@@ -221,7 +232,7 @@ tl::expected<void, std::string> read_key(const std::filesystem::path& file, std:
 }
 
 tl::expected<void, std::string> read_file(const std::filesystem::path& file, Config& config,
-                                          TraceTexts& traces) {
+                                          TraceTexts& traces, Places& places) {
   const auto text = read_linked_file(file, toml_text_bytes_max);
   if (!text) return tl::unexpected(text.error().message);
   const auto table = parse_toml(*text);
@@ -234,6 +245,13 @@ tl::expected<void, std::string> read_file(const std::filesystem::path& file, Con
     std::ostringstream value;
     value << toml::node_view<const toml::node>(node);
     config.written.emplace(key.str(), value.str());
+    places.emplace(key.str(), at_line(file, node, ""));
+    if (const toml::table* const inner = node.as_table()) {
+      for (const auto& [name, each] : *inner) {
+        places.emplace(std::string(key.str()) + "." + std::string(name.str()),
+                       at_line(file, each, ""));
+      }
+    }
   }
   return {};
 }
@@ -245,16 +263,18 @@ tl::expected<Config, std::string> load_config(const ServeOptions& options) {
   std::error_code error;
   config.data = std::filesystem::absolute(options.data, error);
   TraceTexts traces;
+  Places places;
   const std::filesystem::path file = options.config.value_or(config.data / "signalbox.toml");
   // By the name of /dev/null one says that there are no settings.
   if (options.config ? file != "/dev/null"
                      : std::filesystem::exists(std::filesystem::symlink_status(file, error))) {
-    TRY(read_file(file, config, traces));
+    TRY(read_file(file, config, traces, places));
   }
   if (!options.socket.empty()) config.socket = options.socket;
   if (config.socket.empty()) config.socket = config.data / "signalbox.sock";
   config.socket = std::filesystem::absolute(config.socket, error);
   config.listen = options.listen.value_or(config.listen);
+  if (options.listen) places.erase("listen");  // what follows is said of the flag
   config.log_level = options.log_level.value_or(config.log_level);
   config.log_format = options.log_format.value_or(config.log_format);
   if (!options.run_roots.empty()) config.run_roots.clear();
@@ -279,16 +299,29 @@ tl::expected<Config, std::string> load_config(const ServeOptions& options) {
   TRY(require_log_level(config.log_level));
   TRY(require_log_format(config.log_format));
   traces.endpoint = options.traces_endpoint.value_or(traces.endpoint);
-  auto read_traces = TRY(read_trace_settings(traces));
-  config.traces = std::move(read_traces);
+  if (options.traces_endpoint) places.erase("traces.endpoint");
+  auto read_traces = read_trace_settings(traces);
+  if (!read_traces) {
+    const std::string key = read_traces.error().substr(0, read_traces.error().find_first_of(": "));
+    return tl::unexpected(at_place(places, key, read_traces.error()));
+  }
+  config.traces = *std::move(read_traces);
   if (options.loopback_role) {
     TRY(set_access("loopback_role", *options.loopback_role, config.access));
   }
   config.access.server_uid = geteuid();
   config.access.socket = config.socket.string();
   TRY(require_address(config.listen));
-  TRY(require_protected(config.listen, config.tls_certificate, config.tls_key));
-  TRY(require_fit_for_cell(config));
+  const auto is_protected =
+      require_protected(config.listen, config.tls_certificate, config.tls_key);
+  if (!is_protected) {
+    const std::string key = config.tls_certificate.empty() == config.tls_key.empty() ? "listen"
+                            : config.tls_key.empty() ? "tls_certificate"
+                                                     : "tls_key";
+    return tl::unexpected(at_place(places, key, is_protected.error()));
+  }
+  const auto fits = require_fit_for_cell(config);
+  if (!fits) return tl::unexpected(at_place(places, "cell", fits.error()));
   return config;
 }
 

@@ -227,6 +227,7 @@ TEST_F(ConfigTest, ANumberOfTheCommandLineHasBounds) {
   expect(options_.snapshot_events, 0U,
          "snapshot_events must be a whole number from 1 to 1000000000; not 0");
   expect(options_.snapshot_events, 5U, "taken");
+  EXPECT_EQ(error_of("snapshot_events = 5"), "taken") << "as by the flag";
   options_.listen = "localhost:7070";
   EXPECT_EQ(error_of(""),
             "listen is an address and a port, such as 127.0.0.1:7070; not localhost:7070");
@@ -236,10 +237,35 @@ TEST_F(ConfigTest, AWrongKeyOfATableIsNamedWithItsOwnLine) {
   for (const auto& [text, place] : std::vector<std::pair<std::string, std::string>>{
            {"[board]\nheartbeat = \"10m\"\nprune_after = \"soon\"\n", ":3: board.prune_after"},
            {"[retention]\n\nfiles_older_than = \"soon\"\n", ":3: retention.files_older_than"},
-           {"[retention]\nfiles_branches = \"365d\"\n", ":1: retention.files_older_than is "}}) {
+           {"[retention]\nfiles_branches = \"365d\"\n", ":1: retention.files_older_than is "},
+           {"[traces]\nendpoint = \"collector\"\n", ":2: traces.endpoint "},
+           {"[traces]\nendpoint = \"http://127.0.0.1:4318\"\nheaders_file = \"none\"\n",
+            ":3: traces.headers_file"},
+           {"[traces]\n\nbackfill = \"soon\"\n", ":3: traces.backfill "}}) {
     const std::string error = error_of(text);
     EXPECT_NE(error.find("signalbox.toml" + place), std::string::npos) << error;
   }
+}
+
+// What only all settings together show is wrong.
+TEST_F(ConfigTest, SettingsThatDontGoTogetherAreNamedWithTheLineOfOne) {
+  const std::string cell =
+      "[cell]\nname = \"main\"\nengine = \"postgresql://db/box\"\naddress = "
+      "\"tcp://127.0.0.1:7070\"\n";
+  for (const auto& [text, place] : std::vector<std::pair<std::string, std::string>>{
+           {"\ntls_certificate = \"a.pem\"\n", ":2: tls_certificate and tls_key go together"},
+           {"\ntls_key = \"a.pem\"\n", ":2: tls_certificate and tls_key go together"},
+           {"\nlisten = \"192.0.2.1:7070\"\n", ":2: 192.0.2.1 is not a loopback address"},
+           {"\n" + cell, ":2: a server of a cell needs `listen`"}}) {
+    const std::string error = error_of(text);
+    EXPECT_NE(error.find("signalbox.toml" + place), std::string::npos) << error;
+  }
+  options_.listen = "192.0.2.1:7070";
+  options_.traces_endpoint = "collector";
+  EXPECT_TRUE(error_of("[traces]\nendpoint = \"http://127.0.0.1:4318\"\n")
+                  .starts_with("traces.endpoint must be a URL"));
+  options_.traces_endpoint.reset();
+  EXPECT_TRUE(error_of("listen = \"127.0.0.1:7070\"\n").starts_with("192.0.2.1 is not"));
 }
 
 // [retention]: errors are reported at the start, not when retention first runs at half past three.
