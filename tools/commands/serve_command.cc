@@ -50,8 +50,9 @@ void add_serve_command(ToolCommand app, Invocation& invocation) {
                   "Clients that aren't admin may name run roots below this directory")
       .type_name("DIR");
   serve.footer(
-      "The file also has settings without a flag: tls_certificate, tls_key, http_hosts\n"
-      "and the tables [board], [traces] and [retention].\n\n"
+      "The file also has settings without a flag: connections_max,\n"
+      "caller_connections_max, socket_role, tls_certificate, tls_key, http_hosts,\n"
+      "audit_key, and the tables [artifacts], [board], [cell], [traces], [retention].\n\n"
       "Examples:\n"
       "  signalbox serve\n"
       "  signalbox serve --data ./box --log-format json\n"
