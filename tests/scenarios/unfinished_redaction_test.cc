@@ -1,5 +1,6 @@
 // A redaction whose files can't be finished says so until they are, and a repetition finishes them.
 // All with the real binary.
+#include "tests/scenarios/described_call.h"
 #include "tests/scenarios/served_retention_fixture.h"
 
 namespace signalbox {
@@ -43,6 +44,9 @@ TEST_F(UnfinishedRedactionTest, IsShownUntilARepetitionFinishesIt) {  // G17
   EXPECT_NE(again.out.find("Files may have it until"), std::string::npos) << again.out;
   EXPECT_NE(conditions().find("files may have a text that was redacted"), std::string::npos);
   EXPECT_NE(conditions().find("signalbox audit redact " + position), std::string::npos);
+  const json::object status = rpc("server.status");
+  EXPECT_TRUE(status.contains("redaction"));
+  openrpc::expect_described("server.status", {{"result", status}});
   EXPECT_NE(server_.cli({"status"}).out.find("files may have a redacted text"), std::string::npos);
 
   fs::remove(progress);
