@@ -13,7 +13,7 @@ namespace signalbox {
 
 // Connects to the invocation's server and calls `method`; with --at, see call_past(). Blocks until
 // the answer, which is asked for again for some seconds while it says that the usage of a late
-// completion couldn't be counted. A "run_id" or "card_id" may be short, see short_id.h.
+// completion couldn't be counted. An id may be short, see short_id.h.
 Called<boost::json::object> call_server(const Invocation& invocation, std::string_view method,
                                         boost::json::object params);
 

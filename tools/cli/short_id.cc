@@ -22,9 +22,17 @@ std::string_view without_ellipsis(std::string_view text) {
   return text;
 }
 
-// The params that are ids, and the methods that find them.
-constexpr std::array<std::pair<const char*, const char*>, 2> finders = {
-    {{"run_id", "run.find"}, {"card_id", "card.find"}}};
+// A param that is an id, the method that finds it, and the field of its answer.
+struct Finder {
+  const char* param;
+  const char* method;
+  const char* field;
+};
+
+// A run is a span of its own id; an attempt's is given whole.
+constexpr std::array finders = {Finder{"run_id", "run.find", "run_id"},
+                                Finder{"card_id", "card.find", "card_id"},
+                                Finder{"span_id", "run.find", "run_id"}};
 
 // Returns whether different ids have different ends of that many characters.
 bool are_told_apart(const std::vector<std::string>& ids, std::size_t characters) {
@@ -49,12 +57,12 @@ bool is_short_id(std::string_view text) {
 }
 
 Called<void> complete_ids(json::object& params, const MethodCall& call) {
-  for (const auto& [param, method] : finders) {
+  for (const auto& [param, method, field] : finders) {
     const std::string given = text_at(params, param);
     // The finder says what an id may be, also of what is none.
     if (given.empty() || parse_uuid(given)) continue;
     const auto found = TRY(call(method, {{"id", std::string(without_ellipsis(given))}}));
-    params[param] = text_at(found, param);
+    params[param] = text_at(found, field);
   }
   return {};
 }

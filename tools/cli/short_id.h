@@ -24,8 +24,9 @@ bool is_short_id(std::string_view text);
 using MethodCall =
     std::function<Called<boost::json::object>(std::string_view method, boost::json::object params)>;
 
-// Replaces a short "run_id" or "card_id" in `params` by the whole id, which it asks `call` for
-// (run.find, card.find). Fails with what these methods refuse, such as AMBIGUOUS_ID.
+// Replaces a short "run_id" or "card_id", or that of a run as "span_id", in `params` by the whole
+// id, which it asks `call` for (run.find, card.find). Fails with what these methods refuse, such as
+// AMBIGUOUS_ID.
 Called<void> complete_ids(boost::json::object& params, const MethodCall& call);
 
 // Returns the end of each id: id_tail_columns characters, or as many as it takes for different ids
