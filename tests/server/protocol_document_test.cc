@@ -135,5 +135,42 @@ TEST(ProtocolDocument, ServerLimitsTellsEveryLimitThereIs) {
   }
 }
 
+// Traces go to another service, so all that they tell has to be known.
+TEST(ProtocolDocument, NamesEachAttributeOfATrace) {
+  std::string written;
+  bool is_in_section = false;
+  for (const std::string& line : lines_of("server/PROTOCOL.md")) {
+    if (line.starts_with("## ")) is_in_section = line == "## Traces";
+    if (is_in_section) written += line + "\n";
+  }
+  static const std::regex attribute(R"re("signalbox\.([a-z_.]+[a-z]))re");
+  std::size_t named = 0;
+  for (const std::string& line : lines_of("projections/run_trace.cc")) {
+    for (std::sregex_iterator each(line.begin(), line.end(), attribute), end; each != end; ++each) {
+      const std::string name = (*each)[1];
+      const bool is_family = name == "label" || name.starts_with("usage.");
+      EXPECT_TRUE(is_family || written.find(name + "`") != std::string::npos) << name;
+      ++named;
+    }
+  }
+  EXPECT_GT(named, 30U);
+}
+
+TEST(OperatingDocument, SaysWhatToDoAboutEachAlert) {
+  std::string table;
+  for (const std::string& line : lines_of("server/OPERATING.md")) {
+    if (line.starts_with("| `Signalbox")) table += line + "\n";
+  }
+  std::size_t alerts = 0;
+  for (const std::string& line : lines_of("server/rpc/metrics/alerts.yaml")) {
+    const std::size_t at = line.find("- alert: ");
+    if (at == std::string::npos) continue;
+    ++alerts;
+    const std::string name = line.substr(at + 9);
+    EXPECT_NE(table.find("`" + name + "`"), std::string::npos) << name;
+  }
+  EXPECT_GT(alerts, 20U);
+}
+
 }  // namespace
 }  // namespace signalbox

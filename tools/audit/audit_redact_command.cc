@@ -50,7 +50,8 @@ struct RedactOptions {
 constexpr const char* elsewhere_note =
     "the service's own log has reasons and messages, too (journalctl -u signalbox); exports, "
     "capsules, backups and copies that were made before aren't reached from here, nor are "
-    "repositories and run roots outside the data directory";
+    "repositories and run roots outside the data directory, nor what was sent to a collector of "
+    "traces";
 
 std::string field_options(const std::vector<std::string>& fields) {
   std::string text;
