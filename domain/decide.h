@@ -42,7 +42,8 @@ using NewEvents = std::vector<NewEvent>;
 // request; RUN_ROOT_TAKEN. No events if the key stands for the same request: the caller answers
 // with that run.
 Decided<NewEvents> decide(const World&, const StartRun&, const Now&);
-// RUN_NOT_FOUND, RUN_TERMINAL; no events if cancellation was requested before.
+// RUN_NOT_FOUND, RUN_TERMINAL; no events if cancellation was requested before. It takes back a
+// rejection whose job is being ended.
 Decided<NewEvents> decide(const World&, const CancelRun&, const Now&);
 // Never rejected; no events if no cancellation of this attempt is pending.
 Decided<NewEvents> decide(const World&, const ConfirmCancel&, const Now&);

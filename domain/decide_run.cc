@@ -276,7 +276,8 @@ Decided<NewEvents> decide(const World& world, const CancelRun& command, const No
   const Run& run = *found;
   const std::string reason = command.reason.value_or("");
   TRY(require_at_most("reason", reason, limits::reason_bytes_max));
-  if (run.cancel_requested) return NewEvents{};
+  // A rejection that is ending the job is taken back by it: what is canceled isn't tried again.
+  if (run.cancel_requested && !is_rejected(run)) return NewEvents{};
 
   const Stream stream = Stream::run(run.id);
   // A job that was submitted, or may have been, has to be ended first. An outside worker learns of

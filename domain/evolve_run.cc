@@ -119,6 +119,7 @@ void evolve(World& world, Run& run, const Record& record, const EndOfRun auto&) 
   end_run(world, run, record);
 }
 void evolve(World&, Run& run, const Record&, const RunCancelRequested& event) {
+  if (is_rejected(run)) run.attempt->ending = false;  // the rejection is taken back
   run.cancel_requested = true;
   run.cancel_reason = event.reason;
   if (event.rejects && run.attempt) run.attempt->ending = true;

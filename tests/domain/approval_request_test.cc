@@ -155,6 +155,23 @@ TEST_F(RequestTest, CanceledDuringItsAttemptIsCanceled) {  // G10
   then_names({"CancelConfirmed", "StationCanceled", "RunCanceled"});
 }
 
+// A rejected run may be retried, and a canceled one never.
+TEST_F(RequestTest, CanceledWhileARejectionEndsItsJobIsCanceled) {  // G10
+  given_attempt(/*job=*/true);
+  when(request());
+  when(decision(Decision::reject, "not that"));
+  actor = "uid:2000";
+  when(CancelRun{run, "it isn't wanted any more"});
+  then({RunEvent{RunCancelRequested{"it isn't wanted any more", false}}});
+  when(CancelRun{run, "once more"});
+  then_nothing();
+  when(decision(Decision::reject, "still not that"));
+  then_nothing();
+  EXPECT_EQ(the_run().cancel_reason, "it isn't wanted any more");
+  when(ConfirmCancel{run, token, {}});
+  then_names({"CancelConfirmed", "StationCanceled", "RunCanceled"});
+}
+
 TEST_F(RequestTest, OfAWorkerRejectedDuringItsAttemptFailsTheRunAtOnce) {  // G10
   given_attempt();
   when(request());

@@ -4,6 +4,7 @@
 
 #include "domain/limits.h"
 #include "domain/refusals.h"
+#include "domain/station_turn.h"
 #include "domain/try.h"
 #include "server/engine/dropped_history.h"
 #include "server/engine/engine.h"
@@ -176,7 +177,7 @@ void cancel(Api& api, Call& call) {
   const auto command = from_json<CancelRun>(call.params);
   if (!command) return call.responder.reject(command.error());
   const Run* run = api.engine.world().find_run(command->run_id);
-  if (run != nullptr && run->cancel_requested) {
+  if (run != nullptr && run->cancel_requested && !is_rejected(*run)) {
     if (answered_before(api, call, cancel_result)) return;
     json::object result = replayed(run->id, name_of(run->status));
     result["cancel_requested"] = true;
