@@ -147,7 +147,8 @@ Decided<NewEvents> decide(const World&, const ExpireStepLease&, const Now&);
 Decided<NewEvents> decide(const World&, const TimeOutStep&, const Now&);
 Decided<NewEvents> decide(const World&, const WakeStep&, const Now&);
 
-// Project family. INVALID_PARAMS, PIPELINE_INVALID, LIMIT_EXCEEDED; no events if nothing changes.
+// Project family. INVALID_PARAMS, PIPELINE_INVALID, LIMIT_EXCEEDED; no events if nothing changes;
+// CARD_BUSY for another base while cards have work that began on the present one.
 Decided<NewEvents> decide(const World&, const PutProject&, const Now&);
 // PROJECT_NOT_FOUND; no events if this policy, or this refusal, is in force already.
 Decided<NewEvents> decide(const World&, const AdoptPolicy&, const Now&);

@@ -1,4 +1,6 @@
 // Decisions about projects: their settings, their policies, and the worktrees of their cards.
+#include <map>
+
 #include "domain/admission.h"
 #include "domain/decide.h"
 #include "domain/limits.h"
@@ -32,6 +34,40 @@ tl::unexpected<Rejection> project_not_found(const std::string& name) {
   return reject(ErrorCode::PROJECT_NOT_FOUND, "there is no project " + name, {{"project", name}},
                 {"signalbox project list",
                  "signalbox project put " + shell_word(name) + " --repository PATH"});
+}
+
+// Returns the command that ends what keeps the card's work on its base.
+std::string command_to_let_go(const Card& card) {
+  if (card.is_merging()) return "signalbox run cancel " + to_string(card.merge_run_id);
+  if (card.has_agent()) return "signalbox run cancel " + to_string(card.run_id);
+  return "signalbox card block " + to_string(card.id) + " --reason 'the project gets another base'";
+}
+
+// CARD_BUSY while cards of the project have work that began on its base: a merge takes the base
+// that the project has by then, and what else the former one has would come along.
+Decided<void> require_no_work(const World& world, const Project& project, const std::string& base) {
+  std::map<CardId, const Card*> cards;
+  for (const auto& [id, card] : world.board.cards()) {
+    if (card->project != project.name) continue;
+    const bool has_work = card->has_agent() || card->status == CardStatus::verified;
+    if (has_work || goes_on_with_run(world, *card)) cards.emplace(id, card.get());
+  }
+  if (cards.empty()) return {};
+  const Card& first = *cards.begin()->second;
+  return reject(
+      ErrorCode::CARD_BUSY,
+      "work of " + std::to_string(cards.size()) + " cards of the project " + project.name +
+          " began on " + project.base + " and isn't merged, such as that of card " +
+          to_string(first.id) + ": wait until it is merged; or cancel the cards' runs and block " +
+          "the other cards, put the project, and unblock them, so that they are done again from " +
+          base + "; or put another project for " + base,
+      {{"project", project.name},
+       {"base", project.base},
+       {"cards", static_cast<std::int64_t>(cards.size())},
+       {"card_id", to_string(first.id)},
+       {"status", std::string(name_of(first.status))},
+       {"run_id", to_string(first.run_id)}},
+      {"signalbox card list --project " + shell_word(project.name), command_to_let_go(first)});
 }
 
 }  // namespace
@@ -72,6 +108,9 @@ Decided<NewEvents> decide(const World& world, const PutProject& command, const N
   if (before != nullptr && before->repository == put.repository && before->base == put.base &&
       before->remote == put.remote && before->pipeline == put.pipeline) {
     return NewEvents{};
+  }
+  if (before != nullptr && before->base != put.base) {
+    TRY(require_no_work(world, *before, put.base));
   }
   return NewEvents{{Stream::project(command.name), {}, 0, ProjectEvent{std::move(put)}}};
 }

@@ -103,6 +103,27 @@ TEST_F(CardOfAFailedPush, GoesOnWithItsRunAndPaysForNothingAgain) {  // A9
   EXPECT_EQ(the_card().token, token) << "its branch is the one that it had";
 }
 
+// Its work would be merged into the other base.
+TEST_F(CardOfAFailedPush, KeepsTheBaseOfItsProjectWhileItCanGoOn) {  // A9, H11
+  fail_first_push();
+  PutProject other;
+  other.name = project;
+  other.repository = put.repository;
+  other.base = "release";
+  other.remote = put.remote;
+  other.keep_pipeline = true;
+  for (const bool is_unblocked : {false, true}) {
+    if (is_unblocked) when(UnblockCard{card, {}});
+    when(other);
+    then_rejected(ErrorCode::CARD_BUSY);
+  }
+  when(BlockCard{card, "the project gets another base"});
+  when(other);
+  then_names({"ProjectPut"});
+  when(UnblockCard{card, {}});
+  expect_done_again(start_again());
+}
+
 // The runner is asked to remove the worktree later, whatever becomes of the run until then.
 TEST_F(CardOfAFailedPush, GoesOnWhereItsWorktreeIs) {  // N3, A9
   fail_first_push();

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "domain/limits.h"
-#include "tests/domain/given_when_then.h"
+#include "tests/domain/card_fixture.h"
 
 namespace signalbox {
 namespace {
@@ -134,6 +134,59 @@ TEST_F(ProjectTest, WhatTheServiceSaysOfItIsCutToFit) {
   then({ProjectEvent{PolicyRefused{digest_of(2), 1, whole}}});
   when(NoteWorktree{project, run, "/w", false, "", whole + "\xC3\xA9"});
   then({ProjectEvent{WorktreeLeft{run, "/w", whole}}});
+}
+
+// The project of the cards' fixture, with this base.
+PutProject with_base(const World& world, const std::string& base) {
+  const Project& project = *world.find_project("site");
+  PutProject put;
+  put.name = project.name;
+  put.repository = project.repository;
+  put.base = base;
+  put.remote = project.remote;
+  put.keep_pipeline = true;
+  return put;
+}
+
+// A merge takes the base that the project has by then, with all that the former one had.
+TEST_F(VerifiedCardTest, IsntMergedIntoAnotherBaseThanItBeganOn) {  // H11
+  PutProject put = with_base(world, "release");
+  when(put);
+  then_rejected(ErrorCode::CARD_BUSY);
+  EXPECT_EQ(rejection->next_commands.at(1), "signalbox card block " + to_string(card) +
+                                                " --reason 'the project gets another base'");
+  when(merge_of(card, run));
+  when(put);
+  then_rejected(ErrorCode::CARD_BUSY);
+  EXPECT_EQ(rejection->next_commands.at(1), "signalbox run cancel " + to_string(run));
+  put.base = "main";
+  put.repository = "/repositories/moved";  // with the same commits, or the merge finds none
+  when(put);
+  then_names({"ProjectPut"});
+  when(CancelRun{run, "the base changes"});
+  put.base = "release";
+  when(put);
+  then_names({"ProjectPut"});
+  when(UnblockCard{card, {}});
+  when(start_of(card, uuid_of(10)));
+  EXPECT_EQ(world.find_run(uuid_of(10))->base, "release");
+}
+
+TEST_F(CardTest, AtWorkKeepsTheBaseOfItsProject) {  // H11
+  when(with_base(world, "release"));
+  then_names({"ProjectPut"});
+  when(start_of(card, run));
+  when(with_base(world, "main"));
+  then_rejected(ErrorCode::CARD_BUSY);
+  EXPECT_EQ(rejection->next_commands.at(1), "signalbox run cancel " + to_string(run));
+  PutProject other = with_base(world, "main");
+  other.name = "site-main";
+  other.keep_pipeline = false;
+  when(other);
+  then_names({"ProjectPut"});
+  fail();
+  when(with_base(world, "main"));
+  then_names({"ProjectPut"});
 }
 
 }  // namespace
