@@ -229,6 +229,11 @@ CardBlocked block_by_person(const Card& card, const std::string& reason) {
   return blocked;
 }
 
+std::string unblock_command(const Card& card) {
+  return "signalbox card unblock " + to_string(card.id) + " --seen " +
+         std::to_string(card.changed_at);
+}
+
 std::string command_for_another_run(const CardId& card_id) {
   return "signalbox card block " + to_string(card_id) + " --reason 'this work cannot be proposed'";
 }

@@ -91,6 +91,9 @@ bool depends_on_message(const Card& card, const std::string& message);
 // usual code: the card doesn't go on with that run, and another one takes over.
 CardBlocked block_by_person(const Card& card, const std::string& reason);
 
+// Returns the command that unblocks the card, as long as it isn't stopped anew before that.
+std::string unblock_command(const Card& card);
+
 // Returns the command with which a card gets another run once it is unblocked, though it would go
 // on with its latest one (goes_on_with_run()).
 std::string command_for_another_run(const CardId& card_id);

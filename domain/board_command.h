@@ -63,8 +63,10 @@ BOOST_DESCRIBE_STRUCT(BlockCard, (), (card_id, reason))
 struct UnblockCard {
   CardId card_id{};
   std::optional<std::string> reason;
+  // Up to here the sender knows the card, so that it doesn't end a later block, which it never saw.
+  std::optional<Position> seen = {};
 };
-BOOST_DESCRIBE_STRUCT(UnblockCard, (), (card_id, reason))
+BOOST_DESCRIBE_STRUCT(UnblockCard, (), (card_id, reason, seen))
 
 struct SetCardPriority {
   CardId card_id{};

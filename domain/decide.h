@@ -161,7 +161,8 @@ Decided<NewEvents> decide(const World&, const SubmitCard&, const Now&);
 // CARD_NOT_FOUND, CARD_BUSY while a run or merge of the card is under way; no events if the card
 // has failed, or is blocked for the same reason without a retry.
 Decided<NewEvents> decide(const World&, const BlockCard&, const Now&);
-// CARD_NOT_FOUND; no events if the card is neither blocked nor failed.
+// CARD_NOT_FOUND; no events if the card is neither blocked nor failed; OUTDATED if it was stopped
+// after what the sender has seen.
 Decided<NewEvents> decide(const World&, const UnblockCard&, const Now&);
 Decided<NewEvents> decide(const World&, const SetCardPriority&, const Now&);
 // CARD_NOT_FOUND, CARD_BUSY if the card isn't the next one (any more). If the run is refused, as
@@ -177,7 +178,8 @@ Decided<NewEvents> decide(const World&, const RetryBlockedCards&, const Now&);
 Decided<NewEvents> decide(const World&, const DrainRunner&, const Now&);
 Decided<NewEvents> decide(const World&, const EvictRunner&, const Now&);
 
-// Service family. No events if the service is paused already, or isn't paused.
+// Service family. No events if the service is paused already, or isn't paused; OUTDATED if the
+// pause began after what the sender has seen.
 Decided<NewEvents> decide(const World&, const PauseService&, const Now&);
 Decided<NewEvents> decide(const World&, const ResumeService&, const Now&);
 

@@ -93,6 +93,21 @@ NewEvents go_on(const World& world, const Card& card, const FailedRun& failed) {
   return events;
 }
 
+// OUTDATED if the card was stopped, or its merge deferred, after what the sender has seen.
+Decided<void> require_seen(const Card& card, const UnblockCard& command) {
+  if (!command.seen || *command.seen >= card.changed_at) return {};
+  const std::string id = to_string(card.id);
+  return reject(ErrorCode::OUTDATED,
+                "card " + id + " was stopped since position " + std::to_string(*command.seen) +
+                    ", for another reason maybe: " + card.code + ": " + card.message,
+                {{"card_id", id},
+                 {"status", std::string(name_of(card.status))},
+                 {"code", card.code},
+                 {"seen", static_cast<std::int64_t>(*command.seen)},
+                 {"stopped_position", static_cast<std::int64_t>(card.changed_at)}},
+                {"signalbox card why " + id, unblock_command(card)});
+}
+
 }  // namespace
 
 Decided<NewEvents> decide(const World& world, const SubmitCard& command, const Now&) {
@@ -135,6 +150,7 @@ Decided<NewEvents> decide(const World& world, const UnblockCard& command, const 
   const Card& card = *found;
   const bool is_stopped = card.status == CardStatus::blocked || card.status == CardStatus::failed;
   if (!is_stopped && !card.waits_for_merge()) return NewEvents{};
+  TRY(require_seen(card, command));
   return NewEvents{{Stream::card(card.id),
                     {},
                     card.changed_at,

@@ -2,6 +2,7 @@
 // projections, and its pauses. Only these come from a person, and only they can be rejected.
 #include <algorithm>
 
+#include "domain/admission.h"
 #include "domain/decide.h"
 #include "domain/limits.h"
 #include "domain/refusals.h"
@@ -21,8 +22,19 @@ Decided<NewEvents> decide(const World& world, const ResumeService& command, cons
   const std::string reason = command.reason.value_or("");
   TRY(require_at_most("reason", reason, limits::reason_bytes_max));
   if (!world.server.pause) return NewEvents{};
-  return NewEvents{
-      {Stream::server(), {}, world.server.pause->position, ServerEvent{ServiceResumed{reason}}}};
+  const ServicePause& pause = *world.server.pause;
+  if (command.seen && *command.seen < pause.position) {
+    return reject(
+        ErrorCode::OUTDATED,
+        "the service was paused anew since position " + std::to_string(*command.seen) + ": " +
+            pause_text(pause),
+        {{"seen", static_cast<std::int64_t>(*command.seen)},
+         {"paused_position", static_cast<std::int64_t>(pause.position)},
+         {"by", pause.by},
+         {"reason", pause.reason}},
+        {"signalbox status", "signalbox resume --all --seen " + std::to_string(pause.position)});
+  }
+  return NewEvents{{Stream::server(), {}, pause.position, ServerEvent{ServiceResumed{reason}}}};
 }
 
 Decided<NewEvents> decide(const World& world, const StartServer& command, const Now&) {

@@ -22,8 +22,9 @@ BOOST_DESCRIBE_STRUCT(PauseService, (), (reason))
 
 struct ResumeService {
   std::optional<std::string> reason;
+  std::optional<Position> seen = {};  // as in UnblockCard, of the pause
 };
-BOOST_DESCRIBE_STRUCT(ResumeService, (), (reason))
+BOOST_DESCRIBE_STRUCT(ResumeService, (), (reason, seen))
 
 // Sent by the service itself; no client can send them.
 

@@ -41,8 +41,7 @@ void add_cards(const World& world, AttentionSelection& selection) {
     item.subject = card.title;
     item.text = with_colon(std::string("the card ") + (is_blocked ? "is blocked" : "has failed"),
                            with_colon(card.code, card.message));
-    item.next_commands = {"signalbox card why " + to_string(id),
-                          "signalbox card unblock " + to_string(id)};
+    item.next_commands = {"signalbox card why " + to_string(id), unblock_command(card)};
     if (goes_on_with_run(world, card)) item.next_commands.push_back(command_for_another_run(id));
     selection.add(std::move(item));
   }
@@ -69,7 +68,7 @@ void add_deferred_merges(const World& world, std::vector<AttentionItem>& items) 
       item.next_commands = {"signalbox card why " + to_string(id)};
       item.next_commands.push_back(card.is_merging()
                                        ? "signalbox run why " + to_string(card.merge_run_id)
-                                       : "signalbox card unblock " + to_string(id));
+                                       : unblock_command(card));
       items.push_back(std::move(item));
     }
   }

@@ -79,6 +79,8 @@ interface Action {
   tone?: string;
   reason: 'optional' | 'required';
   params?: Record<string, any>;
+  /** It names the position up to which the user has seen its target, which may have been stopped again since. */
+  sendsSeen?: boolean;
   /** One of them has to be given. */
   fields?: Field[];
   /** The param that has the fields, where it is one. */

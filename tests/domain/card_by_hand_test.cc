@@ -119,5 +119,26 @@ TEST_F(CardTest, IsNotBlockedUnderItsRun) {
   EXPECT_EQ(rejection->next_commands.front(), "signalbox run cancel " + to_string(run));
 }
 
+// Whoever unblocks a card has seen one block, and another one may have followed it.
+TEST_F(CardTest, IsntUnblockedByWhoSawAnEarlierBlock) {  // A9
+  when(BlockCard{card, "the tests are wrong"});
+  const Position first = the_card().changed_at;
+  when(UnblockCard{card, {}, first});
+  then_names({"CardUnblocked"});
+  when(BlockCard{card, "never push this: it has a secret"});
+  const Position second = the_card().changed_at;
+  when(UnblockCard{card, "the tests are right now", first});
+  then_rejected(ErrorCode::OUTDATED);
+  EXPECT_NE(rejection->message.find("it has a secret"), std::string::npos) << rejection->message;
+  ASSERT_EQ(rejection->next_commands.size(), 2U);
+  EXPECT_EQ(rejection->next_commands[1],
+            "signalbox card unblock " + to_string(card) + " --seen " + std::to_string(second));
+  when(SetCardPriority{card, 3, {}});
+  when(UnblockCard{card, {}, second});
+  then_names({"CardUnblocked"});
+  when(UnblockCard{card, {}, first});
+  then_nothing();
+}
+
 }  // namespace
 }  // namespace signalbox

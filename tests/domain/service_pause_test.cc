@@ -25,6 +25,22 @@ TEST_F(ServicePauseTest, StandsUntilSomebodyResumes) {  // O2
   then_nothing();
 }
 
+// Whoever resumes has seen one pause, and another one may have begun since, for another reason.
+TEST_F(ServicePauseTest, IsntEndedByWhoSawAnEarlierOne) {  // O2
+  when(PauseService{"an upgrade"});
+  const Position first = world.server.pause->position;
+  when(ResumeService{{}, first});
+  when(PauseService{"the API is down"});
+  const Position second = world.server.pause->position;
+  when(ResumeService{"the upgrade is done", first});
+  then_rejected(ErrorCode::OUTDATED);
+  EXPECT_NE(rejection->message.find("the API is down"), std::string::npos) << rejection->message;
+  when(ResumeService{{}, second});
+  then({ServerEvent{ServiceResumed{}}});
+  when(ResumeService{{}, first});
+  then_nothing();
+}
+
 TEST_F(ServicePauseTest, OutlastsARestart) {  // O2
   given({ServerEvent{ServerStarted{1, "1", PreviousEnd::none}},
          ServerEvent{ServicePaused{"an upgrade"}}});

@@ -23,7 +23,8 @@ TEST_F(RpcCardGoesOn, ACardWhoseWorkWasNotPushedSaysHowItGoesOn) {  // A9
   const std::string said(reason.at("text").as_string());
   EXPECT_NE(said.find("Its work is done, and is on the branch that `git -C "), std::string::npos)
       << said;
-  EXPECT_EQ(reason.at("next_commands").at(0), boost::json::value("signalbox card unblock " + id));
+  EXPECT_EQ(reason.at("next_commands").at(0),
+            boost::json::value(unblock_command(*engine.world().board.find(*parse_uuid(id)))));
   EXPECT_EQ(ask("card.unblock", R"({"card_id":")" + id + "\"}").at("result").at("status"),
             "backlog");
   EXPECT_EQ(why(id).at("reasons").at(0).at("reason"), "next");
@@ -42,7 +43,8 @@ TEST_F(RpcCardGoesOn, ACardThatWasBlockedAfterAFailedPushSaysThatAnotherRunIsTol
   const std::string said(reason.at("text").as_string());
   EXPECT_EQ(said.find("BLOCKED: PUSH_FAILED: a key; blocked by a person: take it out"), 0U) << said;
   EXPECT_NE(said.find("another run of an agent can take it over"), std::string::npos) << said;
-  EXPECT_EQ(reason.at("next_commands").at(0), boost::json::value("signalbox card unblock " + id));
+  EXPECT_EQ(reason.at("next_commands").at(0),
+            boost::json::value(unblock_command(*engine.world().board.find(*parse_uuid(id)))));
 }
 
 // Nothing is wrong with its work, so it isn't done again: the card says what to do, and when it is
@@ -64,7 +66,8 @@ TEST_F(RpcCardGoesOn, AMergeThatWasDeferredOftenSaysSoAndGoesOn) {  // A9
   const auto reason = why(id).at("reasons").at(0);
   EXPECT_EQ(reason.at("reason"), "merge_deferred");
   EXPECT_TRUE(reason.as_object().contains("until"));
-  EXPECT_EQ(reason.at("next_commands").at(0), boost::json::value("signalbox card unblock " + id));
+  EXPECT_EQ(reason.at("next_commands").at(0),
+            boost::json::value(unblock_command(*engine.world().board.find(*parse_uuid(id)))));
   const std::string unblock = R"({"card_id":")" + id + R"(","command_id":"u1"})";
   const auto unblocked = ask("card.unblock", unblock).at("result");
   EXPECT_EQ(unblocked.at("changed"), true);

@@ -132,17 +132,23 @@ void add_status_command(ToolCommand card, Invocation& invocation, const std::str
   struct Options {
     std::string id;
     std::optional<std::string> reason, command_id;
+    std::optional<std::int64_t> seen;
   };
   ToolCommand command = card.add_subcommand(verb, description);
   const auto options = std::make_shared<Options>();
   command.add_option("CARD", options->id, "The card's id, its end, or `last`").required();
   command.add_option("--reason", options->reason, "The reason; kept in the log")
       .required(needs_reason);
+  if (verb == "unblock") {
+    command.add_option("--seen", options->seen,
+                       "Refuse if the card was stopped after this position, so that nobody saw it");
+  }
   add_command_id(command, options->command_id);
   command.footer("Examples:\n" + example);
   command.action([options, verb, &invocation] {
     json::object params{{"card_id", options->id}};
     set_param(params, "reason", options->reason);
+    set_param(params, "seen", options->seen);
     set_param(params, "command_id", options->command_id);
     return call_and_answer(invocation, "card." + verb, std::move(params), view_status_change);
   });

@@ -31,6 +31,7 @@ constexpr std::size_t attempts_said_max = 10;
 struct PauseOptions {
   bool all = false;
   std::optional<std::string> reason;
+  std::optional<std::int64_t> seen;
   std::optional<std::string> command_id;
 };
 
@@ -145,6 +146,7 @@ ExitCode change_service(const Invocation& invocation, const PauseOptions& option
   }
   json::object params;
   set_param(params, "reason", options.reason);
+  set_param(params, "seen", options.seen);
   set_param(params, "command_id", options.command_id);
   return call_and_answer(invocation, "server." + verb, std::move(params), view_pause);
 }
@@ -232,6 +234,10 @@ void add_change(ToolCommand app, Invocation& invocation, const std::string& verb
   const auto options = std::make_shared<PauseOptions>();
   command.add_flag("--all", options->all, "The whole service, with all its runs and cards");
   command.add_option("--reason", options->reason, "The reason; kept in the log");
+  if (verb == "resume") {
+    command.add_option("--seen", options->seen,
+                       "Refuse if the pause began after this position, so that nobody saw it");
+  }
   add_command_id(command, options->command_id);
   command.footer(examples);
   command.action(

@@ -133,7 +133,8 @@ std::string view_card(const json::object& result, const Terminal& terminal, std:
        {code_and_message(card), stopped ? Style::bad : Style::faint}},
       {"retry at", {clock_time(text_at(card, "retry_at"), now_ns)}},
       {"next",
-       {stopped ? with_connection("signalbox card unblock " + text_at(card, "card_id"),
+       {stopped ? with_connection("signalbox card unblock " + text_at(card, "card_id") +
+                                      " --seen " + text_at(card, "changed_position"),
                                   terminal.connection)
                 : std::string(),
         Style::plain, /*is_command=*/true}},

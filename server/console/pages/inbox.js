@@ -34,7 +34,7 @@ function offerOf(item) {
   const actions = offered.map((name) => ACTIONS[name]);
   const ids = { run: item.run_id, card: item.card_id, loop: item.loop, service: THE_SERVICE.id };
   const id = actions[0] && ids[actions[0].subject];
-  const params = item.asked ? { asked: item.asked, station: item.station } : {};
+  const params = item.asked ? { asked: item.asked, station: item.station } : { seen: item.since_position };
   return { actions: id ? actions : [], targets: [{ id, text: item.subject ?? item.text, params }] };
 }
 

@@ -5,7 +5,7 @@ import { has, identity } from '../core/identity.js';
 import { moment } from '../core/past.js';
 import { useQuery } from '../core/query.js';
 import { useSignal } from '../core/use_signal.js';
-import { ActionButtons, THE_SERVICE, actionsFor } from '../parts/actions.js';
+import { ActionButtons, actionsFor, serviceTarget } from '../parts/actions.js';
 import { Answer, Command, Commands } from '../parts/notice.js';
 import { Facts, Rows } from '../parts/rows.js';
 import { Age } from '../parts/status.js';
@@ -24,7 +24,7 @@ function Status() {
   const at = useSignal(moment);
   const answer = useQuery('server.status');
   return html`<${Answer} answer=${answer}>${(/** @type {any} */ status) => html`
-    <${ActionButtons} actions=${actionsFor('service', status)} targets=${[THE_SERVICE]} />
+    <${ActionButtons} actions=${actionsFor('service', status)} targets=${[serviceTarget(status.paused)]} />
     <${Facts} of=${[
       ['version', status.version],
       // When the process that answers started: of the past, and of a log without a service, nobody knows it.

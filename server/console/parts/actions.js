@@ -74,7 +74,7 @@ export const ACTIONS = {
     command: (id) => `signalbox card block ${id}`, allows: (card) => ['backlog', 'running', 'verifying', 'verified'].includes(card.status) || (['blocked', 'failed'].includes(card.status) && ['PUSH_FAILED', 'NOT_PROPOSED'].includes(card.code)),
   },
   unblock: {
-    name: 'Unblock', method: 'card.unblock', subject: 'card', tone: 'good', reason: 'optional',
+    name: 'Unblock', method: 'card.unblock', subject: 'card', tone: 'good', reason: 'optional', sendsSeen: true,
     says: 'The card goes back to the backlog and is tried again. If its merge was deferred, it is merged now.',
     command: (id) => `signalbox card unblock ${id}`, allows: (card) => ['blocked', 'failed'].includes(card.status) || (card.status === 'verified' && !card.merging && card.code !== ''),
   },
@@ -95,7 +95,7 @@ export const ACTIONS = {
     command: () => 'signalbox pause --all', allows: (service) => service.paused === null,
   },
   resumeAll: {
-    name: 'Resume everything', method: 'server.resume', subject: 'service', tone: 'good', reason: 'optional',
+    name: 'Resume everything', method: 'server.resume', subject: 'service', tone: 'good', reason: 'optional', sendsSeen: true,
     says: 'What is ready begins at once. Runs that were paused by themselves stay so.',
     command: () => 'signalbox resume --all', allows: (service) => Boolean(service.paused),
   },
@@ -113,8 +113,11 @@ export function commandLine(action, id, fields = action.fields ?? [], others = [
 /** Keys of the likeliest actions on runs. @param {(name: string) => void} act @returns {Shortcut[]} */
 export const actionKeys = (act) => [['a', 'approve'], ['p', 'pause'], ['u', 'resume'], ['R', 'retry']].map(([keys, name]) => ({ keys, text: ACTIONS[name].name, run: () => act(name) }));
 
-/** The target of an action on the whole service. */
+/** The target of an action on the whole service. @type {Target} */
 export const THE_SERVICE = { id: 'service', text: 'the whole service' };
+
+/** The same, with the pause that the user saw. @param {any} paused @returns {Target} */
+export const serviceTarget = (paused) => ({ ...THE_SERVICE, params: paused ? { seen: paused.position } : {} });
 
 /** Returns the actions that a thing's state allows. @param {Action['subject']} subject @param {any} thing */
 export const actionsFor = (subject, thing) =>
@@ -170,7 +173,7 @@ function useWholeTargets(action, targets) {
 }
 
 /** The target of an action on a card. @param {any} card @returns {Target} */
-export const cardTarget = (card) => ({ id: card.card_id, text: card.title, params: { priority: card.priority } });
+export const cardTarget = (card) => ({ id: card.card_id, text: card.title, params: { priority: card.priority, seen: card.changed_position } });
 
 /**
  * What may be given: a run that is retried alone may begin with any strategy of the station that failed, if it has several.
@@ -207,7 +210,7 @@ function ActionDialog(/** @type {{action: Action, targets: Target[]}} */ { actio
     for (const { id, params } of targets) {
       if (results.has(id)) continue;
       if (!dialog.isShown()) break; // whoever leaves it wants no more of it
-      const decision = action.params?.decision ? params : {};
+      const decision = action.params?.decision ? params : action.sendsSeen && params?.seen ? { seen: params.seen } : {};
       try {
         await call(action.method, {
           ...(action.subject === 'service' ? {} : { [ID_PARAMS[action.subject]]: id }), ...action.params, ...decision, command_id: ids.get(id),

@@ -4,7 +4,7 @@ import { has, whyNot } from '../core/identity.js';
 import { plural } from '../core/figures.js';
 import { useSettledMoment } from '../core/past.js';
 import { usePresentQuery } from '../core/query.js';
-import { ACTIONS, ActionButtons, THE_SERVICE } from './actions.js';
+import { ACTIONS, ActionButtons, serviceTarget } from './actions.js';
 import { Age } from './status.js';
 
 /**
@@ -20,5 +20,5 @@ export function PauseNotice({ isShownOnly = false }) {
   const whyNotResumed = whyNot(ACTIONS.resumeAll.method);
   return html`<p class="announcement paused"><span role="status"><b class="tone-wait">‖ The service is paused</b> by ${paused.by}${paused.reason ? `: ${paused.reason}` : ''}. Nothing new begins.</span>
     <span class="faint">since <${Age} time=${paused.since} /></span> <span>${data.total ? `${plural(data.total, 'attempt')} still in progress.` : 'Nothing is in progress.'}</span>${!isShownOnly && html`
-    ${' '}<${ActionButtons} actions=${[ACTIONS.resumeAll]} targets=${[THE_SERVICE]} small=${true} />${whyNotResumed && html` <span class="faint">You can’t resume it: ${whyNotResumed}.</span>`}`}</p>`;
+    ${' '}<${ActionButtons} actions=${[ACTIONS.resumeAll]} targets=${[serviceTarget(paused)]} small=${true} />${whyNotResumed && html` <span class="faint">You can’t resume it: ${whyNotResumed}.</span>`}`}</p>`;
 }

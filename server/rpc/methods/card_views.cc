@@ -302,7 +302,7 @@ json::value merge_waiting(const World& world, const Card& card) {
   if (!card.waits_for_merge()) return nullptr;
   waiting["reason"] = "merge_deferred";
   waiting["text"] = "its merge is tried again at " + format_time(merge_due_ns(world, card)) +
-                    ", or now: signalbox card unblock " + to_string(card.id);
+                    ", or now: " + unblock_command(card);
   return waiting;
 }
 

@@ -191,7 +191,7 @@ void explain_merge_wait(const World& world, CardMoment& moment) {
   moment.until_ns = merge_due_ns(world, card);
   moment.unblocked_by = "the first tick of the synthesizer after " + format_time(moment.until_ns) +
                         ", or you: unblock it, and its work is merged before that";
-  moment.next_commands = {"signalbox card unblock " + to_string(card.id)};
+  moment.next_commands = {unblock_command(card)};
 }
 
 void explain_verified(const World& world, std::int64_t now_ns, CardMoment& moment) {
@@ -250,7 +250,7 @@ void explain_stop(const World& world, CardMoment& moment) {
                                         card.project + " doesn't retry blocked cards";
     if (!retries) moment.until_ns = 0;
   }
-  moment.next_commands = {"signalbox card unblock " + to_string(card.id)};
+  moment.next_commands = {unblock_command(card)};
   if (has_only_to_propose(world, card)) {
     moment.next_commands.push_back(command_for_another_run(card.id));
   }

@@ -90,6 +90,7 @@ unsigned status_of(ErrorCode code) {
     case ErrorCode::BUDGET_EXHAUSTED:
     case ErrorCode::RUN_NOT_FAILED:
     case ErrorCode::RUN_ROOT_TAKEN:
+    case ErrorCode::OUTDATED:
     case ErrorCode::PLAN_ORDER:
     case ErrorCode::CARD_BUSY:
     case ErrorCode::NOTHING_TO_REDACT:

@@ -27,7 +27,7 @@ const VARIABLE = [
   [/\b(?=[0-9a-f]*\d)[0-9a-f]{8}\b/g, 'TAIL'], [/#\d[\d,]*/g, '#N'], [/\b(at|from)=\d+/g, '$1=N'],
   [/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'TIME'], [/\b((Mon|Tue|Wed|Thu|Fri|Sat|Sun),? \d+ \w+,? )?\d\d:\d\d:\d\d\b/g, 'TIME'],
   [/\b\d+ (d|h|min|s|ms)\b( \d+ (h|min|s|ms)\b)?/g, 'SPAN'], [/(?<!Tick )\bnow\b/g, 'SPAN'], [/\bdue\b/g, 'in SPAN'],
-  [/\b[\d.]+ (B|KiB|MiB)\b/g, 'SIZE'], [/--asked \d+/g, '--asked N'], [/(subscriptions\n.*definition:) "\d+"/g, '$1 N'],
+  [/\b[\d.]+ (B|KiB|MiB)\b/g, 'SIZE'], [/--(asked|seen) \d+/g, '--$1 N'], [/(subscriptions\n.*definition:) "\d+"/g, '$1 N'],
   [/\b(events per second|stations that wait|attempts at work|memory|processors) (SIZE|[\d.,]+( \w+)?|…)/g, '$1 N'],
   [/SPAN( SPAN)+/g, 'SPAN'],
   // A loop may tick meanwhile.
