@@ -187,7 +187,9 @@ Decided<Principal> Authentication::by_token(const Uuid& token_id, bool is_local)
                                format_time(token->expires_at_ns.value_or(0)),
                            token->name, is_local);
   }
-  return Principal{"token:" + token->name, token->role};
+  Principal principal{"token:" + token->name, token->role};
+  principal.access_token = token->id;
+  return principal;
 }
 
 std::optional<Rejection> Authentication::why_ended(const Uuid& token_id) const {

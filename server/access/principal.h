@@ -37,6 +37,8 @@ struct Principal {
   // A TCP client on a loopback address without a token: any process of this machine, or a job's.
   bool process_is_unknown = false;
 
+  Uuid access_token{};  // that it has shown, or nil
+
   // Returns whether it may decide approvals, which a job never does.
   [[nodiscard]] bool may_approve() const { return !job && !process_is_gone && !process_is_unknown; }
 

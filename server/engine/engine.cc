@@ -43,9 +43,20 @@ Decided<void> Engine::accepts_event(const Event& event) const {
   return tl::unexpected(feature_level_refusal(tag, feature_level_));
 }
 
-Decided<NewEvents> Engine::decide_now(const Command& command, const Now& now) const {
+Decided<void> Engine::accepts_origin(const Origin& origin) const {
+  if (origin.access_token.is_nil()) return {};
+  const AccessToken* const token = world_.access.find(origin.access_token);
+  if (token != nullptr && token->status != AccessTokenStatus::revoked) return {};
+  return reject(ErrorCode::UNAUTHENTICATED,
+                "the access token of " + origin.actor + " was revoked before this was done",
+                {{"reason", std::string("revoked")}}, {"signalbox access list"});
+}
+
+Decided<NewEvents> Engine::decide_now(const Command& command, const Origin& origin,
+                                      std::int64_t now_ns) const {
   TRY(accepts_events());
-  auto decided = decide(world_, command, now);
+  TRY(accepts_origin(origin));
+  auto decided = decide(world_, command, Now{now_ns, origin.sender()});
   if (!decided || feature_level_ >= feature_level_newest) return decided;
   for (const NewEvent& event : *decided) TRY(accepts_event(event.event));
   return decided;
@@ -68,7 +79,7 @@ void Engine::add_record(NewEvent&& event, const Origin& origin, std::int64_t rec
 
 Decided<std::size_t> Engine::Transaction::apply(const Command& command) {
   const std::int64_t now_ns = engine_.now_ns();
-  auto decided = TRY(engine_.decide_now(command, Now{now_ns, origin_.sender()}));
+  auto decided = TRY(engine_.decide_now(command, origin_, now_ns));
   // Records are large and growth would move them, so reserve the size of nearly all commits.
   if (records_.empty()) records_.reserve(std::max(decided.size(), commit_records_usual));
   for (NewEvent& event : decided) {
@@ -81,12 +92,13 @@ Decided<std::size_t> Engine::Transaction::apply(const Command& command) {
 }
 
 bool Engine::takes(const Origin& origin, const Command& command) const {
-  return decide_now(command, Now{now_ns(), origin.sender()}).has_value();
+  return decide_now(command, origin, now_ns()).has_value();
 }
 
 Decided<void> Engine::write_event(const Origin& origin, const Stream& stream, Event event,
                                   LogWrite write, Position cause, NewEvents preceding) {
   TRY(accepts_events());
+  TRY(accepts_origin(origin));
   for (const NewEvent& each : preceding) TRY(accepts_event(each.event));
   TRY(accepts_event(event));
   SIGNALBOX_CHECK(!special_.has_value());

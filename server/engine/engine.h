@@ -30,6 +30,7 @@ struct Origin {
   bool acts_for_all = false;      // as in Sender
   Token job_token = 0;            // as in Sender
   std::string former_actor = {};  // as in Sender
+  Uuid access_token{};            // with which the command came, or nil
 
   // Returns what decisions need of the origin, which must outlive them.
   [[nodiscard]] Sender sender() const { return {actor, acts_for_all, job_token, former_actor}; }
@@ -239,7 +240,11 @@ class Engine {
   [[nodiscard]] Decided<void> accepts_events() const;
   [[nodiscard]] Decided<void> accepts_event(const Event& event) const;
   // Decides `command`, unless its events can't be written now.
-  [[nodiscard]] Decided<NewEvents> decide_now(const Command& command, const Now& now) const;
+  // UNAUTHENTICATED if the access token was revoked since the request came: its command may have
+  // waited for git, or for a disk, before it is decided.
+  [[nodiscard]] Decided<void> accepts_origin(const Origin& origin) const;
+  [[nodiscard]] Decided<NewEvents> decide_now(const Command& command, const Origin& origin,
+                                              std::int64_t now_ns) const;
   // Adds the event to `records` as the next one of the log, and applies it to the world.
   void add_record(NewEvent&& event, const Origin& origin, std::int64_t recorded_at_ns,
                   Commit& records);

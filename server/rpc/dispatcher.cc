@@ -126,8 +126,12 @@ Origin origin_of(const Requester& requester) {
   const Principal* const principal = requester.principal;
   if (principal == nullptr) return {requester.actor, {}, {}};
   const bool is_admin = principal->role == Role::admin && !principal->job;
-  if (!principal->job) return {requester.actor, {}, {}, is_admin};
-  return {requester.actor, {}, {}, is_admin, principal->job->token, principal->job->former_actor};
+  Origin origin{requester.actor, {}, {}, is_admin};
+  origin.access_token = principal->access_token;
+  if (!principal->job) return origin;
+  origin.job_token = principal->job->token;
+  origin.former_actor = principal->job->former_actor;
+  return origin;
 }
 
 }  // namespace

@@ -332,8 +332,10 @@ TEST_F(RpcAccess, WhoIsWho) {
   EXPECT_EQ(who.unix_peer(1001), (Principal{"uid:1001", Role::viewer}));
   EXPECT_EQ(who.tcp_peer("127.0.0.1", true, {}).error().code, ErrorCode::UNAUTHENTICATED);
   EXPECT_FALSE(who.tcp_peer("192.0.2.7", false, {}).has_value());
-  const std::string secret = text(issue(R"({"name":"ci","role":"viewer"})"), "secret");
-  const Principal ci{"token:ci", Role::viewer};
+  const auto token = issue(R"({"name":"ci","role":"viewer"})");
+  const std::string secret = text(token, "secret");
+  Principal ci{"token:ci", Role::viewer};
+  ci.access_token = *parse_uuid(text(token, "id"));
   EXPECT_EQ(who.tcp_peer("192.0.2.7", false, secret), ci);
   EXPECT_EQ(who.tcp_peer("127.0.0.1", true, secret), ci);
   // A token determines the principal: the server's own user with a viewer's token is a viewer.

@@ -373,7 +373,12 @@ void SimulatedServer::receive_reading(const std::string& line, const std::string
 Decided<Principal> SimulatedServer::principal_of(const signalbox::Caller& caller) {
   Decided<Principal> principal = authentication_.of(caller);
   if (environment_.mutant != Mutant::revoked_token_works || !caller.token_id) return principal;
-  if (principal) return known_principals_[*caller.token_id] = *principal;
+  if (principal) {
+    // Without the token itself, about which the engine would ask.
+    known_principals_[*caller.token_id] = *principal;
+    known_principals_[*caller.token_id].access_token = {};
+    return principal;
+  }
   const auto known = known_principals_.find(*caller.token_id);
   return known == known_principals_.end() ? principal : known->second;
 }
