@@ -130,15 +130,23 @@ std::string status_view(const json::object& result, const Terminal& terminal) {
 void add_switch(ToolCommand cell, Invocation& invocation) {
   ToolCommand command =
       cell.add_subcommand("switch", "Have another server take the commands of the cell");
-  const auto to = std::make_shared<std::optional<std::string>>();
-  command.add_option("--to", *to, "The name of a server that stands by; default: any")
+  struct Options {
+    std::optional<std::string> to, from;
+  };
+  const auto options = std::make_shared<Options>();
+  command.add_option("--to", options->to, "The name of a server that stands by; default: any")
+      .type_name("SERVER");
+  command
+      .add_option("--from", options->from,
+                  "Refuse if another server takes commands, so that a repeated switch stays one")
       .type_name("SERVER");
   command.footer(
       "Asks the server that takes commands now, which ends its work and stands by.\n"
       "Jobs at runners go on; those of the server itself wait for it to come back.");
-  command.action([to, &invocation] {
+  command.action([options, &invocation] {
     json::object params;
-    set_param(params, "to", *to);
+    set_param(params, "to", options->to);
+    set_param(params, "from", options->from);
     return call_and_answer(invocation, "cell.switch", std::move(params),
                            [](const json::object& result, const Terminal&) {
                              const std::string name = text_at(result, "to");

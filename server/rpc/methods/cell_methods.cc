@@ -14,8 +14,9 @@ namespace json = boost::json;
 
 struct SwitchCell {
   std::optional<std::string> to;
+  std::optional<std::string> from;
 };
-BOOST_DESCRIBE_STRUCT(SwitchCell, (), (to))
+BOOST_DESCRIBE_STRUCT(SwitchCell, (), (to, from))
 
 void get_cell(Api& /*api*/, Call& call, const CellParts& parts) {
   const auto view = parts.view();
@@ -43,6 +44,15 @@ void switch_cell(Api& /*api*/, Call& call, const CellParts& parts) {
   if (!asked) return call.responder.reject(asked.error());
   const auto view = parts.view();
   if (!view) return call.responder.reject(in_no_cell());
+  // The call reaches whichever server is active: said twice, it would take the commands back.
+  const std::string& active = view->server.name;
+  if (asked->from && *asked->from != active) {
+    return call.responder.reject(
+        {ErrorCode::NOT_ALLOWED,
+         active + " takes commands already, and not " + *asked->from,
+         {{"cell", view->cell}, {"from", *asked->from}, {"active", active}},
+         {"signalbox cell status"}});
+  }
   const auto standbys = ready_standbys(*view);
   const std::string to = asked->to.value_or("");
   const bool is_known =
