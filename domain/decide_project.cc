@@ -56,9 +56,9 @@ Decided<void> require_no_work(const World& world, const Project& project, const 
   const Card& first = *cards.begin()->second;
   return reject(
       ErrorCode::CARD_BUSY,
-      "work of " + std::to_string(cards.size()) + " cards of the project " + project.name +
-          " began on " + project.base + " and isn't merged, such as that of card " +
-          to_string(first.id) + ": wait until it is merged; or cancel the cards' runs and block " +
+      "the project " + project.name + " has work that began on " + project.base +
+          " and isn't merged, such as that of card " + to_string(first.id) +
+          ": wait until it is merged; or cancel the cards' runs and block " +
           "the other cards, put the project, and unblock them, so that they are done again from " +
           base + "; or put another project for " + base,
       {{"project", project.name},
