@@ -98,6 +98,26 @@ TEST(AgentErrors, OfCodexAreClassifiedByStatusOrText) {  // A4
       {failed(
            R"({\"error\":{\"type\":\"invalid_request_error\",\"message\":\"no\"},\"status\":400})"),
        "AGENT_ERROR", ErrorClass::terminal},
+      {failed("Your workspace is out of credits. Add credits to continue."), "USAGE_LIMIT",
+       ErrorClass::quota},
+      {failed("Your workspace is out of credits. Ask your workspace owner to refill in order to "
+              "continue."),
+       "USAGE_LIMIT", ErrorClass::quota},
+      {failed("You hit your spend cap set in your workspace. Increase your spend cap to continue."),
+       "USAGE_LIMIT", ErrorClass::quota},
+      {failed("You hit your spend cap set by the owner of your workspace. Ask an owner to increase "
+              "your spend cap to continue."),
+       "USAGE_LIMIT", ErrorClass::quota},
+      {failed("Your access token could not be refreshed because your refresh token was already "
+              "used. Please log out and sign in again."),
+       "AGENT_NOT_LOGGED_IN", ErrorClass::config},
+      {failed("Your access token could not be refreshed because you have since logged out or "
+              "signed in to another account. Please sign in again."),
+       "AGENT_NOT_LOGGED_IN", ErrorClass::config},
+      {failed("Your authentication session could not be refreshed automatically. Please log out "
+              "and sign in again."),
+       "AGENT_NOT_LOGGED_IN", ErrorClass::config},
+      {failed("configured values could not be refreshed: no"), "AGENT_ERROR", ErrorClass::terminal},
       {failed("something else"), "AGENT_ERROR", ErrorClass::terminal},
   };
   for (const AgentCase& each : cases) {

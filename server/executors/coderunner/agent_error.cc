@@ -137,6 +137,11 @@ AgentFailure classify_error(const AgentReport& report) {
 }
 
 bool names_bad_credentials(const std::string& text) {
+  // codex's token or session, which only a person's login renews.
+  if (has_words(text, {"could not be refreshed"}) &&
+      has_words(text, {"sign in again", "session"})) {
+    return true;
+  }
   return has_words(
       text, {"Invalid API key", "Please run /login", "authentication_failed",
              "authentication_error", "OAuth token has expired", "Not logged in", "401 Unauthorized",

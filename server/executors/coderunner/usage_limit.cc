@@ -182,11 +182,12 @@ std::optional<std::int64_t> utc_ns_of_epoch(std::int64_t seconds) {
 }
 
 bool mentions_usage_limit(const std::string& text) {
-  static constexpr std::array<std::string_view, 11> words = {
+  static constexpr std::array<std::string_view, 13> words = {
       "usage limit",        "usage_limit_reached", "hit your limit",
       "session limit",      "weekly limit",        "limit reached",
       "out of extra usage", "insufficient_quota",  "exceeded your current quota",
-      "quota exceeded",     "rate_limit"};
+      "quota exceeded",     "rate_limit",          "workspace is out of credits",
+      "hit your spend cap"};
   const std::string lowered = searched_text(text);
   return std::any_of(words.begin(), words.end(), [&lowered](std::string_view word) {
     return lowered.find(word) != std::string::npos;
