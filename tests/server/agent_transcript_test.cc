@@ -268,6 +268,18 @@ TEST(AgentVerdict, UsageLimitsAreQuotaWithTheirReset) {
 TEST(AgentVerdict, KnowsThatASessionIsGone) {
   EXPECT_TRUE(session_is_gone(claude("claude_no_session.jsonl"), exited(1)));
   EXPECT_FALSE(session_is_gone(claude("claude_success.jsonl"), exited(0)));
+  for (const char* text : {"Claude ended this conversation. Start a new session to continue.",
+                           "Failed to resume session: its file can't be read",
+                           "Error: Session x is running in the background (session 1)",
+                           "failed to read thread: empty session file",
+                           "session x is archived. Run `codex unarchive x` first"}) {
+    AgentReport report;
+    AgentEnd end = exited(1);
+    end.stderr_end = text;
+    EXPECT_TRUE(session_is_gone(report, end)) << text;
+    report.turns = 1;
+    EXPECT_FALSE(session_is_gone(report, end)) << text;
+  }
 }
 
 TEST(UsageLimit, ReadsResetTimes) {

@@ -22,10 +22,8 @@ AgentTask agent_task(const Job& job) {
   task.model = own.model;
   task.prompt = agent_prompt(job);
   task.resume_session = session_of(own.agent, job.resume_ref);
-  if (own.agent == Agent::claude) {
-    // If the session to continue no longer exists, it is created again under the same id.
-    task.new_session = task.resume_session.empty() ? to_string(job.span_id) : task.resume_session;
-  }
+  // Also if the session to continue is gone: claude never begins one under an id that it had.
+  if (own.agent == Agent::claude) task.new_session = to_string(job.span_id);
   task.budget_left = job.budget_left;
   task.grace_ms = job.definition.cancel_grace_ms;
   task.station = job.definition.name;

@@ -211,8 +211,11 @@ DeclaredResult agent_verdict(const AgentTask& task, const AgentReport& report,
 bool session_is_gone(const AgentReport& report, const AgentEnd& end) {
   if (report.turns > 0) return false;
   const std::string text = report.error_text + "\n" + end.stderr_end;
-  return has_one_of(text, {"No conversation found", "no rollout found", "No rollout found",
-                           "session not found", "Session not found", "thread not found"});
+  return has_one_of(
+      text, {"No conversation found", "Claude ended this conversation", "Failed to resume session",
+             "is running in the background", "no rollout found", "No rollout found",
+             "session not found", "Session not found", "thread not found", "empty session file",
+             "is archived. Run `codex unarchive"});
 }
 
 }  // namespace signalbox

@@ -24,7 +24,7 @@ DeclaredResult agent_verdict(const AgentTask& task, const AgentReport& report,
                              std::int64_t now_ns);
 
 // Returns whether the agent refused to continue a session because the session doesn't exist (any
-// more).
+// more), or can't be continued for good.
 bool session_is_gone(const AgentReport& report, const AgentEnd& end);
 
 }  // namespace signalbox
