@@ -42,6 +42,9 @@ class Call {
     const sigset_t signals = handled_signals();
     signals_ = FileDescriptor(::signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC));
     auto agent = start();
+    while (!agent && agent.error() == ENOENT && call_.look_again && call_.look_again()) {
+      agent = start();
+    }
     if (!agent) {
       end_.start_error = agent.error();
       return end_;

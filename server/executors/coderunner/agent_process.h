@@ -25,6 +25,8 @@ struct AgentCall {
   std::string prompt;         // content of its stdin
   std::int64_t grace_ms = 0;  // to exit after the result; also between TERM and KILL
   std::int64_t silence_ms = agent_silence_ms_max;
+  // Called when the program isn't there; returns whether to look again. Empty: not.
+  std::function<bool()> look_again;
   // Called after each line that the transcript has read.
   std::function<void(const AgentReport& report)> on_event;
 };

@@ -48,18 +48,22 @@ std::string with_stderr(std::string message, const AgentEnd& end) {
   return message;
 }
 
+std::string with_install_command(const std::string& message, const AgentTask& task) {
+  return task.command.empty() ? message + "; to install it: " + install_command(task.agent)
+                              : message;
+}
+
 AgentFailure not_started(const AgentTask& task, const AgentEnd& end) {
   const std::string program = agent_command(task, false).front();
   const std::string why = std::generic_category().message(end.start_error);
   if (is_transient_start_error(end.start_error)) {
     return {ErrorClass::transient, "AGENT_NOT_STARTED", "cannot start " + program + ": " + why};
   }
-  std::string message = "the program " + program + " can't be run: " + why;
-  if (task.command.empty()) message += "; to install it: " + install_command(task.agent);
-  return {ErrorClass::config, "CONFIG_MISSING", message};
+  const std::string message = "the program " + program + " can't be run: " + why;
+  return {ErrorClass::config, "CONFIG_MISSING", with_install_command(message, task)};
 }
 
-AgentFailure without_result(const AgentReport& report, const AgentEnd& end) {
+AgentFailure without_result(const AgentTask& task, const AgentReport& report, const AgentEnd& end) {
   const std::string error_note =
       report.error_text.empty() ? "" : "; its error: " + report.error_text;
   if (end.interrupted) {
@@ -72,6 +76,10 @@ AgentFailure without_result(const AgentReport& report, const AgentEnd& end) {
   if (end.exit_code.value_or(0) != 0) {
     const std::string message =
         with_stderr(exit_text(end) + ", without a result" + error_note, end);
+    if (!report.began() && has_one_of(message, {"native binary not installed",
+                                                "Could not find native binary package"})) {
+      return {ErrorClass::config, "CONFIG_MISSING", with_install_command(message, task)};
+    }
     const AgentFailure reported = classify_error(report);
     if (reported.error_class == ErrorClass::config) {
       return {ErrorClass::config, reported.code, message};
@@ -105,7 +113,7 @@ bool has_fail_verdict(const std::string& text) {
 std::optional<AgentFailure> failure_of(const AgentTask& task, const AgentReport& report,
                                        const AgentEnd& end) {
   if (end.start_error != 0) return not_started(task, end);
-  if (!report.has_result) return without_result(report, end);
+  if (!report.has_result) return without_result(task, report, end);
   if (report.is_error) return classify_error(report);
   if (end.exit_code.value_or(0) != 0 && !end.ended_after_result) {
     return AgentFailure{ErrorClass::terminal, "AGENT_EXIT_NONZERO",

@@ -1,8 +1,11 @@
 #include "server/executors/coderunner/coderunner_station.h"
 
 #include <sysexits.h>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
+#include <thread>
 
 #include "server/executors/coderunner/agent_command.h"
 #include "server/executors/coderunner/agent_process.h"
@@ -130,6 +133,17 @@ class UsageRecorder {
   std::optional<TokenCounts> kept_total_;
 };
 
+// Returns a function that has a missing program looked for again for a few seconds: npm takes the
+// old version away before the new one is there.
+std::function<bool()> look_for_program() {
+  constexpr int looks = 20;
+  return [looks_left = looks]() mutable {
+    if (looks_left-- == 0) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(250));
+    return true;
+  };
+}
+
 DeclaredResult run_agent(const AgentTask& task, const std::filesystem::path& job_directory) {
   become_agent_supervisor();
   bool resume = !task.resume_session.empty();
@@ -142,6 +156,7 @@ DeclaredResult run_agent(const AgentTask& task, const std::filesystem::path& job
     call.argv = agent_command(task, resume, base_url != nullptr ? base_url : "");
     call.prompt = task.prompt;
     call.grace_ms = task.grace_ms;
+    if (task.command.empty()) call.look_again = look_for_program();
     call.on_event = [&session, &usage](const AgentReport& report) {
       session.on_report(report);
       usage.on_report(report);
