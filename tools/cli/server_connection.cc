@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
+#include <string_view>
 #include <utility>
 
 #include <arpa/inet.h>
@@ -75,6 +77,16 @@ CallError connect_error(const Endpoint& endpoint, int error) {
   if (error == EAGAIN || error == EINPROGRESS || error == EALREADY || error == ETIMEDOUT) {
     return timed_out("the server at " + where + " accepts no connection",
                      {endpoint.is_unix() ? endpoint.status_command() : endpoint.start_command()});
+  }
+  // The sandbox in which codex runs the commands of its model.
+  const char* const sandbox = std::getenv("CODEX_SANDBOX_NETWORK_DISABLED");
+  if (error == EPERM && sandbox != nullptr && std::string_view(sandbox) == "1") {
+    CallError denied =
+        unreachable("the sandbox of codex allows no connection, so none to " + where +
+                        "; its setting sandbox_workspace_write.network_access=true allows them",
+                    {});
+    denied.exit_code = ExitCode::not_allowed;
+    return denied;
   }
   if (endpoint.is_unix() && (error == EACCES || error == EPERM)) {
     CallError denied = unreachable("not allowed to connect to " + where, {"ls -l " + where});
