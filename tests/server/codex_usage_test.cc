@@ -5,6 +5,8 @@
 #include <sys/stat.h>
 #include <cstdlib>
 
+#include <boost/json/parse.hpp>
+
 #include "server/executors/coderunner/codex_rollout.h"
 #include "server/executors/coderunner/codex_usage.h"
 #include "server/platform/process_table.h"
@@ -274,6 +276,35 @@ TEST_F(CodexStation, OfAResumedThreadOnlyWhatItsAttemptUsedIsCounted) {  // A5
   EXPECT_EQ(last.outcome, Outcome::succeeded) << last.failure.message;
   EXPECT_EQ(last.usage, (Usage{0, 16560 - 14460, 1}));
   EXPECT_FALSE(metadata(last).contains("usage_estimated"));
+}
+
+// codex ends the turn before the figures have reached what prints them.
+TEST_F(CodexStation, ATotalOfZeroIsNone) {  // A5
+  const std::string ended =
+      "echo '{\"type\":\"turn.completed\",\"usage\":" + usage_object(0, 0, 0) + "}'";
+  const JobResult known = end_of(codex_job(add(total_line(7300, 300, 55)) + ended));
+  EXPECT_EQ(known.outcome, Outcome::succeeded) << known.failure.message;
+  EXPECT_EQ(known.usage, (Usage{0, 7355, 1}));
+  EXPECT_FALSE(metadata(known).contains("usage_estimated"));
+  begin_run();
+  const JobResult unknown = end_of(codex_job(ended));
+  EXPECT_EQ(unknown.usage, (Usage{0, 0, 1}));
+  EXPECT_EQ(metadata(unknown).at("usage_estimated"), true);
+}
+
+// codex prints the threads that an agent begins, but not what they use.
+TEST_F(CodexStation, WhatItsSubagentsUseIsntKnown) {  // A5
+  const auto estimated = [&](const std::string& receivers) {
+    begin_run();
+    const JobResult result = end_of(codex_job(
+        R"(echo '{"type":"item.completed","item":{"id":"i","type":"collab_tool_call","tool":"spawn_agent","receiver_thread_ids":)" +
+        receivers + R"(}}'; echo '{"type":"turn.completed","usage":)" + usage_object(10, 0, 1) +
+        "}'"));
+    EXPECT_EQ(result.usage, (Usage{0, 11, 1}));
+    return metadata(result).contains("usage_estimated");
+  };
+  EXPECT_TRUE(estimated(R"(["5f0af688dc93"])"));
+  EXPECT_FALSE(estimated("[]")) << "none was begun";
 }
 
 TEST_F(CodexStation, AFileThatCantBeReadLeavesAnEstimate) {  // A5, P11

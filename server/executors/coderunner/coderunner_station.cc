@@ -113,7 +113,8 @@ class UsageRecorder {
     settled.account.used = settled.counts;
     settled.account.used_turns = report.turns;
     keep(settled.account);
-    return {usage_of(settled.counts, report.turns), settled.is_estimate};
+    return {usage_of(settled.counts, report.turns),
+            settled.is_estimate || report.has_uncounted_threads};
   }
 
   void keep(const SessionAccount& account) const {

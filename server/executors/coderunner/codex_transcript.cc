@@ -45,6 +45,11 @@ class CodexTranscript final : public AgentTranscript {
     if (type.empty()) type = text_field(item, "item_type");
     if (type == "agent_message" || type == "assistant_message") {
       report_.last_text = text_field(item, "text");
+    } else if (type == "collab_tool_call") {
+      const json::value* receivers = item.if_contains("receiver_thread_ids");
+      const bool has_any =
+          receivers != nullptr && receivers->is_array() && !receivers->get_array().empty();
+      if (has_any) report_.has_uncounted_threads = true;
     }
   }
 
@@ -59,9 +64,12 @@ class CodexTranscript final : public AgentTranscript {
     report_.api_status = 0;
   }
 
-  // The total of the thread, that of its earlier turns included.
+  // The total of the thread, that of its earlier turns included. It is zero if codex ends the turn
+  // before the figures have reached what prints them: then there is none.
   void used(const json::object& usage) {
-    report_.reported = codex_counts(usage);
+    const TokenCounts total = codex_counts(usage);
+    if (total.tokens() == 0) return;
+    report_.reported = total;
     report_.is_total_of_session = true;
   }
 
