@@ -344,6 +344,10 @@ TEST(AgentCommand, TellsTheSessionTheModelAndWhatIsLeft) {
   EXPECT_EQ(agent_command(task, true),
             (std::vector<std::string>{"codex", "exec", "--json", "--skip-git-repo-check",
                                       "--sandbox", "workspace-write", "resume", "before", "-"}));
+  EXPECT_EQ(agent_command(task, true, "", "/job/last_message"),
+            (std::vector<std::string>{"codex", "exec", "--json", "--skip-git-repo-check",
+                                      "--sandbox", "workspace-write", "--output-last-message",
+                                      "/job/last_message", "resume", "before", "-"}));
   // A4: codex ignores the variable.
   EXPECT_EQ(agent_command(task, false, "http://localhost:1/v1"),
             (std::vector<std::string>{"codex", "exec", "--json", "--skip-git-repo-check",

@@ -307,6 +307,30 @@ TEST_F(CodexStation, WhatItsSubagentsUseIsntKnown) {  // A5
   EXPECT_FALSE(estimated("[]")) << "none was begun";
 }
 
+// It drops events if their reader is slow, and writes its last message into a file as well.
+TEST_F(CodexStation, ItsLastMessageIsThatOfItsFile) {  // A6
+  const auto answer = [&](const std::string& write) {
+    begin_run();
+    const Job own = codex_job(
+        R"(echo '{"type":"item.completed","item":{"type":"agent_message","text":"I look."}}')"
+        "\n[ \"$6\" = --output-last-message ] || exit 9\n" +
+        write + "\necho '{\"type\":\"turn.completed\",\"usage\":" + usage_object(10, 0, 1) + "}'");
+    // Without a command of its own, the station runs the codex of its path.
+    fs::create_directories(site.root() / "bin");
+    fs::rename(own.definition.command.front(), site.root() / "bin" / "codex");
+    site.path = (site.root() / "bin").string() + ":/usr/bin:/bin";
+    Job job = own;
+    job.definition.command.clear();
+    const JobResult result = end_of(job);
+    return result.outcome == Outcome::succeeded ? std::string(result.result.summary)
+                                                : std::string(result.failure.code);
+  };
+  EXPECT_EQ(answer("printf 'It adds\\000.' > \"$7\""), "It adds.");
+  EXPECT_EQ(answer(": > \"$7\""), "I look.");
+  EXPECT_EQ(answer("ln -s /etc/passwd \"$7\""), "I look.");
+  EXPECT_EQ(answer("mkfifo \"$7\""), "I look.");
+}
+
 TEST_F(CodexStation, AFileThatCantBeReadLeavesAnEstimate) {  // A5, P11
   const JobResult result =
       end_of(codex_job("d=\"$CODEX_HOME/sessions/2026/11/30\"; mkdir -p \"$d\"\nmkfifo "

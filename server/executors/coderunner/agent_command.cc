@@ -45,13 +45,17 @@ std::vector<std::string> claude_command(const AgentTask& task, bool resume) {
 }
 
 std::vector<std::string> codex_command(const AgentTask& task, bool resume,
-                                       const std::string& base_url) {
+                                       const std::string& base_url,
+                                       const std::string& last_message_file) {
   std::vector<std::string> argv = task.command;
   const bool own = argv.empty();
   if (own) argv = {"codex"};
   // Options of `exec` must precede `resume`, which doesn't accept all of them.
   add(argv, {"exec", "--json", "--skip-git-repo-check"});
   if (own) add(argv, {"--sandbox", "workspace-write"});
+  if (own && !last_message_file.empty()) {
+    add(argv, {"--output-last-message", last_message_file});
+  }
   // codex has this setting, but ignores the variable. A TOML string is written like one of JSON.
   if (!base_url.empty()) {
     add(argv, {"-c", "openai_base_url=" + boost::json::serialize(boost::json::string(base_url))});
@@ -65,12 +69,13 @@ std::vector<std::string> codex_command(const AgentTask& task, bool resume,
 }  // namespace
 
 std::vector<std::string> agent_command(const AgentTask& task, bool resume,
-                                       const std::string& openai_base_url) {
+                                       const std::string& openai_base_url,
+                                       const std::string& last_message_file) {
   switch (task.agent) {
     case Agent::claude:
       return claude_command(task, resume);
     case Agent::codex:
-      return codex_command(task, resume, openai_base_url);
+      return codex_command(task, resume, openai_base_url, last_message_file);
   }
   return {};
 }

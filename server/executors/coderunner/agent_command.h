@@ -13,9 +13,11 @@
 namespace signalbox {
 
 // Returns the argv. With `resume` it continues the task's session; else it begins a new one.
-// `openai_base_url`, if not empty, is the address of codex's model service.
+// `openai_base_url`, if not empty, is the address of codex's model service. codex without a command
+// of the station writes its last message into `last_message_file`, unless that is empty.
 std::vector<std::string> agent_command(const AgentTask& task, bool resume,
-                                       const std::string& openai_base_url = {});
+                                       const std::string& openai_base_url = {},
+                                       const std::string& last_message_file = {});
 
 // Returns the names of the server's environment variables that this agent's job gets if they are
 // set, in addition to those that the station names: the agent's credentials and configuration

@@ -19,6 +19,7 @@
 #include "server/executors/job_directory.h"
 #include "server/platform/atomic_file.h"
 #include "server/platform/clock.h"
+#include "server/text/utf8_text.h"
 
 namespace signalbox {
 namespace {
@@ -134,6 +135,23 @@ class UsageRecorder {
   std::optional<TokenCounts> kept_total_;
 };
 
+std::filesystem::path last_message_path(const std::filesystem::path& job_directory) {
+  return job_directory / "last_message";
+}
+
+// Returns the last message that codex has written into its file; empty if there is none. What it
+// prints may lack that message: it drops events if their reader is slow.
+std::string last_message_in(const std::filesystem::path& job_directory) {
+  const std::filesystem::path path = last_message_path(job_directory);
+  const auto file = open_job_file(path, agent_string_bytes_max);
+  if (!file) return {};
+  const auto bytes = read_regular_file(file->get(), path, agent_string_bytes_max);
+  if (!bytes) return {};
+  std::string text = with_replacements(*bytes);
+  std::erase(text, '\0');
+  return trimmed(text).empty() ? std::string() : text;
+}
+
 // Returns a function that has a missing program looked for again for a few seconds: npm takes the
 // old version away before the new one is there.
 std::function<bool()> look_for_program() {
@@ -154,7 +172,8 @@ DeclaredResult run_agent(const AgentTask& task, const std::filesystem::path& job
     UsageRecorder usage(task, job_directory, resume);
     AgentCall call;
     const char* const base_url = std::getenv("OPENAI_BASE_URL");
-    call.argv = agent_command(task, resume, base_url != nullptr ? base_url : "");
+    call.argv = agent_command(task, resume, base_url != nullptr ? base_url : "",
+                              last_message_path(job_directory));
     call.prompt = task.prompt;
     call.grace_ms = task.grace_ms;
     if (task.command.empty()) call.look_again = look_for_program();
@@ -163,13 +182,17 @@ DeclaredResult run_agent(const AgentTask& task, const std::filesystem::path& job
       usage.on_report(report);
     };
     const AgentEnd end = call_agent(call, *transcript);
-    const AgentReport& report = transcript->report();
+    AgentReport report = transcript->report();
     if (resume && session_is_gone(report, end)) {
       std::fputs("the session can't be gone on with; beginning anew\n", stderr);
       resume = false;
       // The refusal has a session id of its own, which no later call could resume.
       session.record(task.new_session);
       continue;
+    }
+    if (task.agent == Agent::codex && report.has_result && !report.is_error) {
+      const std::string message = last_message_in(job_directory);
+      if (!message.empty()) report.final_text = message;
     }
     return agent_verdict(task, report, usage.declare(report), end, resume, SystemClock().wall_ns());
   }
