@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "server/executors/executor.h"
 
@@ -11,9 +12,14 @@ namespace signalbox {
 // default for `verify` or, for any other station, the default for work that changes the workspace.
 std::string agent_prompt(const Job& job);
 
-// The default prompt of `verify` asks for this as the last line if the goal isn't reached. The
-// station then fails, whatever status the agent reports.
-inline constexpr const char* failed_verdict_line = "VERDICT: FAIL";
+// Returns whether the prompt asks for a verdict on the work: it is the default one for `verify`.
+bool asks_for_verdict(const Job& job);
+
+enum class WorkVerdict { none, pass, fail };
+
+// Returns the verdict that is the last line of an answer: "VERDICT: PASS" or "VERDICT: FAIL", with
+// or without Markdown's marks.
+WorkVerdict verdict_of(std::string_view answer);
 
 // Returns the instruction for a strategy, as one sentence.
 std::string strategy_sentence(Strategy strategy);

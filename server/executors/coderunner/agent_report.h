@@ -76,6 +76,7 @@ struct AgentReport {
   bool is_total_of_session = false;       // the agent's totals are always those of the session
   bool is_total_unfinished = false;       // `reported` lacks a request that was under way
   bool has_uncounted_threads = false;     // subagents whose usage it doesn't report
+  bool is_without_work = false;           // its result says that it made no turn, with no token
   std::vector<std::string> denied_tools;  // tool names, one per denial
   std::optional<std::int64_t> quota_reset_at_ns;  // end of the usage limit, if reported as data
   bool quota_refused = false;                     // a usage limit was reported as data

@@ -21,6 +21,7 @@ AgentTask agent_task(const Job& job) {
   task.command = job.definition.command;
   task.model = own.model;
   task.prompt = agent_prompt(job);
+  task.asks_for_verdict = asks_for_verdict(job);
   task.resume_session = session_of(own.agent, job.resume_ref);
   // Also if the session to continue is gone: claude never begins one under an id that it had.
   if (own.agent == Agent::claude) task.new_session = to_string(job.span_id);

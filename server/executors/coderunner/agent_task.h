@@ -21,8 +21,9 @@ struct AgentTask {
   std::vector<std::string> command;  // program and first arguments instead of the agent's own
   std::string model;
   std::string prompt;
-  std::string new_session;     // id of the session to create; empty: the agent chooses it
-  std::string resume_session;  // id of the session to continue, or empty
+  bool asks_for_verdict = false;  // the answer has to end in one
+  std::string new_session;        // id of the session to create; empty: the agent chooses it
+  std::string resume_session;     // id of the session to continue, or empty
   Budget budget_left;
   std::int64_t grace_ms = 0;  // for an agent to exit after its result; also between TERM and KILL
   // Used by the mode `mock`:
@@ -33,8 +34,9 @@ struct AgentTask {
   std::string input;
 };
 BOOST_DESCRIBE_STRUCT(AgentTask, (),
-                      (schema, mode, agent, command, model, prompt, new_session, resume_session,
-                       budget_left, grace_ms, station, attempt, strategy, goal, input))
+                      (schema, mode, agent, command, model, prompt, asks_for_verdict, new_session,
+                       resume_session, budget_left, grace_ms, station, attempt, strategy, goal,
+                       input))
 
 // Returns the job's task. The same job gives the same task.
 AgentTask agent_task(const Job& job);

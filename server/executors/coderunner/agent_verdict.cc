@@ -105,11 +105,6 @@ AgentFailure without_result(const AgentTask& task, const AgentReport& report, co
                       end)};
 }
 
-bool has_fail_verdict(const std::string& text) {
-  const std::string_view answer = trimmed(text, " \t\r\n*`");
-  return trimmed(answer.substr(answer.rfind('\n') + 1), " \t*`") == failed_verdict_line;
-}
-
 std::optional<AgentFailure> failure_of(const AgentTask& task, const AgentReport& report,
                                        const AgentEnd& end) {
   if (end.start_error != 0) return not_started(task, end);
@@ -119,9 +114,20 @@ std::optional<AgentFailure> failure_of(const AgentTask& task, const AgentReport&
     return AgentFailure{ErrorClass::terminal, "AGENT_EXIT_NONZERO",
                         with_stderr(exit_text(end) + ", though it reported success", end)};
   }
-  if (has_fail_verdict(report.final_text)) {
+  // Such as an answer of the program itself to what it took for one of its commands.
+  if (report.is_without_work) {
+    return AgentFailure{ErrorClass::transient, "AGENT_NO_RESULT",
+                        "it reported success without a turn or a token: the model wasn't asked"};
+  }
+  const WorkVerdict verdict = verdict_of(report.final_text);
+  if (verdict == WorkVerdict::fail) {
     return AgentFailure{ErrorClass::terminal, "VERDICT_FAIL",
                         "the agent's verdict on the work is FAIL"};
+  }
+  // An agent that ends its turn to wait for something, or refuses the work, has judged nothing.
+  if (verdict == WorkVerdict::none && task.asks_for_verdict) {
+    return AgentFailure{ErrorClass::transient, "VERDICT_MISSING",
+                        "the last line of its answer is neither VERDICT: PASS nor VERDICT: FAIL"};
   }
   return std::nullopt;
 }

@@ -6,8 +6,10 @@
 #include <boost/json/array.hpp>
 
 #include "server/executors/coderunner/agent_fields.h"
+#include "server/executors/coderunner/agent_prompt.h"
 #include "server/executors/coderunner/agent_transcript.h"
 #include "server/executors/coderunner/usage_limit.h"
+#include "server/text/utf8_text.h"
 
 namespace signalbox {
 namespace {
@@ -149,6 +151,7 @@ class ClaudeTranscript final : public AgentTranscript {
       report_.error_text.clear();
       report_.error_kind.clear();
       report_.api_status = 0;
+      answered(report_.final_text);
     } else {
       report_.error_text = report_.final_text;
       add_errors(event);
@@ -161,6 +164,16 @@ class ClaudeTranscript final : public AgentTranscript {
       const json::object* object = denial.if_object();
       report_.denied_tools.push_back(object != nullptr ? text_field(*object, "tool_name") : "");
     }
+  }
+
+  // A task in the background that ends has the agent go on after its answer. What it says then is
+  // often nothing, or no verdict, and doesn't take back the one that it gave.
+  void answered(const std::string& text) {
+    const bool is_blank = trimmed(text).empty();
+    const bool lacks_verdict =
+        verdict_of(answer_) != WorkVerdict::none && verdict_of(text) == WorkVerdict::none;
+    if (!is_blank && !lacks_verdict) answer_ = text;
+    report_.final_text = answer_;
   }
 
   // Each result has the turns and tokens of its own turn. The cost, and the tokens of each model,
@@ -190,6 +203,8 @@ class ClaudeTranscript final : public AgentTranscript {
     total.cost_microusd = figure_field(event, "total_cost_usd", microusd_per_usd);
     report_.reported = total;
     report_.unreported = {};
+    report_.is_without_work =
+        event.contains("num_turns") && report_.turns == 0 && results_.tokens() == 0;
   }
 
   void add_errors(const json::object& event) {
@@ -204,6 +219,7 @@ class ClaudeTranscript final : public AgentTranscript {
 
   std::set<std::string> seen_;        // ids of the messages counted so far
   std::set<std::string> open_tasks_;  // ids of the tasks in the background
+  std::string answer_;                // of the results so far
   std::int64_t turns_of_results_ = 0;
   std::int64_t turns_since_result_ = 0;
   TokenCounts results_;  // sum over the results
