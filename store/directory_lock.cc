@@ -79,4 +79,16 @@ Stored<DirectoryLock> DirectoryLock::take(const std::filesystem::path& path,
   return DirectoryLock(std::move(file));
 }
 
+Stored<DirectoryLock> DirectoryLock::take_directory(const std::filesystem::path& directory) {
+  FileDescriptor file(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!file) return tl::unexpected(system_error("open", directory));
+  if (::flock(file.get(), LOCK_EX | LOCK_NB) == 0) return DirectoryLock(std::move(file));
+  if (errno != EWOULDBLOCK) return tl::unexpected(system_error("lock", directory));
+  StoreError error;
+  error.kind = StoreError::Kind::in_use;
+  error.message = directory.string() + " is in use by another process";
+  error.file = directory.string();
+  return tl::unexpected(std::move(error));
+}
+
 }  // namespace signalbox

@@ -21,7 +21,7 @@ struct DirectoryHolder {
   friend bool operator==(const DirectoryHolder&, const DirectoryHolder&) = default;
 };
 
-// An exclusive flock(2) on a lock file, held until destruction.
+// An exclusive flock(2) on a lock file or a directory, held until destruction.
 class DirectoryLock {
  public:
   DirectoryLock() = default;
@@ -37,6 +37,9 @@ class DirectoryLock {
   // started when its parent was killed holds it until it begins its program.
   static Stored<DirectoryLock> take(const std::filesystem::path& file, std::string_view command,
                                     std::chrono::milliseconds wait_max = {});
+  // Acquires a lock on the directory itself, for one that may hold no file of ours and whose files
+  // are replaced: nothing is written. Fails as take() does, without waiting and without a holder.
+  static Stored<DirectoryLock> take_directory(const std::filesystem::path& directory);
 
  private:
   explicit DirectoryLock(FileDescriptor file) : file_(std::move(file)) {}

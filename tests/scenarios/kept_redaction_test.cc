@@ -2,6 +2,7 @@
 // replaced the dropped records, and from the archive.
 #include <utility>
 
+#include "store/directory_lock.h"
 #include "tests/scenarios/retention_fixture.h"
 
 namespace signalbox {
@@ -220,6 +221,27 @@ TEST_F(KeptRedactionTest, AnExportAndItsLogAreRedactedInAnyOrder) {  // G17
   ASSERT_EQ(export_to("between").exit_code, 0);
   expect_verified(at("between"));
   expect_refused(1, "is still here", at("before"), {at("export")});
+}
+
+// Two that read, change and write the same files would each undo the other's.
+TEST_F(KeptRedactionTest, OneRedactionAtATimeChangesAnArchive) {  // G17
+  const std::string run_id = start_run("use secret-one-0123456789");
+  ASSERT_EQ(export_to("export").exit_code, 0);
+  const std::vector<std::string> redact{
+      "audit",         "redact",     position_of(run_id, "RunStarted"),
+      "--archive",     at("export"), "--signing-key",
+      at("audit.key"), "--json"};
+  {
+    const auto other = DirectoryLock::take_directory(at("export"));
+    ASSERT_TRUE(other);
+    const Output refused = server_.cli(redact);
+    EXPECT_EQ(refused.exit_code, 75) << refused.out;
+    EXPECT_EQ(code_of(refused), "IN_USE") << refused.out;
+    EXPECT_TRUE(has_text(at("export"), "secret-one"));
+  }
+  EXPECT_EQ(server_.cli(redact).exit_code, 0);
+  EXPECT_FALSE(has_text(at("export"), "secret-one"));
+  expect_verified(at("export"));
 }
 
 // What the log has at the end is also in an export that ends before the log tells of it.

@@ -100,6 +100,21 @@ TEST(DirectoryLock, IsHeldByOneAtATimeAndSaysWhoThatIs) {
   EXPECT_TRUE(DirectoryLock::take(file, "signalbox serve"));
 }
 
+TEST(DirectoryLock, OfADirectoryLeavesNothingInIt) {
+  const TemporaryDirectory directory;
+  {
+    const auto first = DirectoryLock::take_directory(directory.path());
+    ASSERT_TRUE(first);
+    const auto second = DirectoryLock::take_directory(directory.path());
+    ASSERT_FALSE(second);
+    EXPECT_EQ(second.error().kind, StoreError::Kind::in_use);
+    EXPECT_EQ(second.error().message, directory.path().string() + " is in use by another process");
+  }
+  EXPECT_TRUE(DirectoryLock::take_directory(directory.path()));
+  EXPECT_TRUE(std::filesystem::is_empty(directory.path()));
+  EXPECT_FALSE(DirectoryLock::take_directory(directory / "missing"));
+}
+
 // A child that shares what this process has open, as one does between fork(2) and exec(2).
 class ChildThatShares {
  public:

@@ -8,6 +8,7 @@
 #include "domain/free_text.h"
 #include "domain/try.h"
 #include "server/text/cloud_event.h"
+#include "store/directory_lock.h"
 #include "store/durable_file.h"
 #include "store/leaf_hashing.h"
 #include "store/random_source.h"
@@ -154,6 +155,12 @@ Called<void> write_notes(const fs::path& archive, const ExportNotes& notes,
 }  // namespace
 
 Called<RedactedInArchive> redact_in_archive(const ArchiveRedaction& request) {
+  // What is read here is what is written anew, so nobody else may change it in between.
+  std::error_code unknown;
+  DirectoryLock lock;
+  if (fs::is_directory(request.archive, unknown)) {
+    lock = TRY(called(DirectoryLock::take_directory(request.archive)));
+  }
   std::vector<NoteVerifier> trusted = verifiers_of(request.signers);
   trusted.insert(trusted.end(), request.trusted.begin(), request.trusted.end());
   const auto notes = read_export_notes(request.archive, trusted);

@@ -31,9 +31,9 @@ struct RedactedInArchive {
 };
 
 // Erases the texts. A crash in between leaves an archive that doesn't verify until the same command
-// has finished. Fails with POSITION_NOT_FOUND, NOTHING_TO_REDACT, TAMPERED for an archive whose
-// notes none of the signers signed or whose record isn't the one in its tree, and with usage
-// errors. Blocks.
+// has finished. Fails with IN_USE while another command changes the archive, with
+// POSITION_NOT_FOUND, NOTHING_TO_REDACT, TAMPERED for an archive whose notes none of the signers
+// signed or whose record isn't the one in its tree, and with usage errors. Blocks.
 Called<RedactedInArchive> redact_in_archive(const ArchiveRedaction& request);
 
 }  // namespace signalbox
