@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "store/directory_lock.h"
 #include "tests/scenarios/audit_fixture.h"
 #include "tools/audit/export_manifest.h"
 #include "tools/audit/tlog_proof.h"
@@ -194,6 +195,25 @@ TEST_F(AuditTest, AnInterruptedExportIsNoneUntilItIsRunAgain) {
     ASSERT_EQ(export_to("export-" + format, options).exit_code, 0);
     expect_verified(directory);
   }
+}
+
+// The marker of an export that goes on looks like that of an interrupted one, whose files the next
+// one removes.
+TEST_F(AuditTest, OneExportAtATimeWritesIntoADirectory) {  // R4
+  ASSERT_EQ(export_to("export").exit_code, 0);
+  append_events(10);
+  {
+    const auto other = DirectoryLock::take_directory(at("export"));
+    ASSERT_TRUE(other);
+    write_text(at("export/incomplete"), "cloudevents\n");
+    write_text(at("export/events-000000000099.jsonl"), "of the other");
+    const Output refused = export_to("export", {"--json"});
+    EXPECT_EQ(refused.exit_code, 75) << refused.out;
+    EXPECT_EQ(code_of(refused), "IN_USE") << refused.out;
+    EXPECT_TRUE(fs::exists(at("export/events-000000000099.jsonl")));
+  }
+  ASSERT_EQ(export_to("export").exit_code, 0);
+  expect_verified(at("export"));
 }
 
 TEST_F(AuditTest, AKilledExportIsFinishedByTheNext) {  // R4, R5

@@ -85,12 +85,14 @@ bool is_unfinished_export(const fs::path& path) {
 
 Called<ExportDirectory> ExportDirectory::take(const fs::path& path, ExportFormat format,
                                               const std::vector<NoteSigner>& signers) {
-  ExportDirectory directory{path, {}};
+  ExportDirectory directory{path, {}, {}};
   std::error_code failed;
   fs::create_directories(path, failed);
   if (failed) {
     return tl::unexpected(io_error("can't create " + path.string() + ": " + failed.message()));
   }
+  // The marker of an export that goes on looks like that of an interrupted one.
+  directory.lock = TRY(called(DirectoryLock::take_directory(path)));
   const fs::path marker = path / incomplete_name;
   const bool interrupted = fs::exists(marker, failed);
   if (fs::exists(path / manifest_name, failed)) {

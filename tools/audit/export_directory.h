@@ -1,4 +1,5 @@
-// The directory of an export: checks that it may be written, and completes it atomically.
+// The directory of an export: checks that it may be written, and completes it atomically. Its lock
+// is held meanwhile, so that one command at a time changes it.
 //
 // A file `incomplete` exists while an export is in progress. The manifest defines the export and is
 // replaced last: files that it doesn't name aren't part of it. After a crash, the next export of
@@ -9,6 +10,7 @@
 #include <optional>
 #include <vector>
 
+#include "store/directory_lock.h"
 #include "store/file_descriptor.h"
 #include "store/signed_note.h"
 #include "tools/audit/export_manifest.h"
@@ -19,9 +21,11 @@ namespace signalbox {
 struct ExportDirectory {
   std::filesystem::path path;
   std::optional<ExportManifest> present;  // of the export that is continued
+  DirectoryLock lock;
 
   // Creates the directory, or opens one that is empty or has an export (even an interrupted one) of
-  // this format, log and key. For any other, returns a usage error without changing it.
+  // this format, log and key. For any other, returns a usage error without changing it; fails with
+  // IN_USE while another command changes it.
   static Called<ExportDirectory> take(const std::filesystem::path& path, ExportFormat format,
                                       const std::vector<NoteSigner>& signers);
 
