@@ -42,10 +42,11 @@ function failUnreachable() {
 async function refusalOf(/** @type {Response} */ response) {
   try {
     const problem = parsePlain(await response.text());
-    return new Refusal(problem.code, problem.detail, problem.details, problem.next_commands);
+    if (problem.code) return new Refusal(problem.code, problem.detail, problem.details, problem.next_commands);
   } catch {
-    return new Refusal(`HTTP ${response.status}`, response.statusText);
+    // It is no answer of the service.
   }
+  return new Refusal(`HTTP ${response.status}`, response.statusText);
 }
 
 /**

@@ -18,8 +18,11 @@ const ID_PARAMS = { run: 'run_id', card: 'card_id', loop: 'loop' };
 const isOpen = (/** @type {any} */ run) => ['queued', 'running', 'paused'].includes(run.status);
 const asksApproval = (/** @type {any} */ run) => run.waiting_for === 'approval' && run.status !== 'paused';
 
-/** Errors after which the command may have been carried out, or may still be. */
-const OUTCOME_UNKNOWN = ['UNREACHABLE', 'UNKNOWN_OUTCOME'];
+/**
+ * Whether the command may have been carried out, or may still be: no code is no answer, and a proxy that says
+ * `HTTP 504` doesn’t know what the service does. @param {string} [code]
+ */
+const isOutcomeUnknown = (code) => !code || ['UNREACHABLE', 'UNKNOWN_OUTCOME'].includes(code) || code.startsWith('HTTP 5');
 
 const AMOUNT = { type: 'number', min: 0, step: 'any', of: Number };
 /** What a run may use. @type {Field[]} */
@@ -220,7 +223,7 @@ function ActionDialog(/** @type {{action: Action, targets: Target[]}} */ { actio
       } catch (error) {
         results.set(id, { error });
         // A refusal is an answer: the next try is another command. Without one it is the same.
-        if (!OUTCOME_UNKNOWN.includes(/** @type {any} */ (error).code)) ids.set(id, commandId(id));
+        if (!isOutcomeUnknown(/** @type {any} */ (error).code)) ids.set(id, commandId(id));
       }
       setDone(new Map(results));
     }

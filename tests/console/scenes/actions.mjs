@@ -128,6 +128,32 @@ export async function an_action_after_a_kill(stage) {
   check(sent.length === 2 && sent[0] === sent[1], `sent with ${sent}`);
 }
 
+/** A proxy that gives up waiting doesn't know what became of the command: the next try is the same one. */
+export async function an_action_whose_proxy_gave_up(stage) {
+  const { service } = stage;
+  const id = await service.startRun('behind a proxy', [['review']]);
+  const visitor = await stage.visitor();
+  const sent = [];
+  await visitor.route(/\/rpc$/, async (route) => {
+    const { method, params } = route.request().postDataJSON();
+    if (method !== 'run.pause') return route.continue();
+    sent.push(params.command_id);
+    if (sent.length > 2) return route.continue();
+    const body = sent.length === 1 ? '<h1>504 Gateway Time-out</h1>' : '{"message":"no healthy upstream"}';
+    return route.fulfill({ status: sent.length === 1 ? 504 : 502, contentType: sent.length === 1 ? 'text/html' : 'application/json', body });
+  });
+  const page = await stage.open(`?page=run&id=${id}`, { visitor });
+  await page.getByRole('button', { name: 'Pause', exact: true }).click();
+  const dialog = page.locator('dialog');
+  await dialog.getByRole('button', { name: 'Pause', exact: true }).click();
+  for (const status of [504, 502]) {
+    await dialog.getByRole('alert').getByText(`HTTP ${status}`).waitFor();
+    await dialog.getByRole('button', { name: 'Try 1 again' }).click();
+  }
+  await service.runIs(id, 'paused');
+  check(sent.length === 3 && new Set(sent).size === 1, `sent with ${sent}`);
+}
+
 /** The search finds a run by its goal and shows the command that does the same. */
 export async function the_search_finds_runs_and_commands(stage) {
   const id = await stage.service.startRun('a needle in the hay', [['review']]);
