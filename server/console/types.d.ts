@@ -67,6 +67,8 @@ interface Target {
   text: string;
   /** Those of this one alone, such as the question that a decision answers, or the number that the dialog begins with. */
   params?: Record<string, any>;
+  /** What a decision answers. */
+  question?: string;
   /** What has to be known of its work before a decision; missing where nobody has asked for it. */
   findings?: string[];
 }

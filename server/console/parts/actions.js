@@ -135,22 +135,25 @@ export const Findings = (/** @type {{of: string[] | undefined}} */ { of: finding
 
 /**
  * The target of an action on a run: a decision names the question that the user saw. Rows of lists
- * have neither that nor the findings.
+ * have neither that nor the text of the question nor the findings.
  * @param {any} run @returns {Target}
  */
 export function runTarget(run) {
   const asking = (run.stations ?? []).find((/** @type {any} */ each) => each.waiting_for === 'approval');
   const asked = asking?.asked ?? run.asked;
   const station = asking?.station ?? run.station;
-  return { id: run.run_id, text: run.goal, params: asked ? { asked, station } : {}, ...(run.stations ? { findings: findingsOf(run) } : {}) };
+  return {
+    id: run.run_id, text: run.goal, params: asked ? { asked, station } : {},
+    ...(run.stations ? { question: asking?.waiting_note, findings: findingsOf(run) } : {}),
+  };
 }
 
 /** A target of a decision with the question that is open and what has to be known, where it comes from a list. @param {Target} target @returns {Promise<Target>} */
 async function wholeTarget(target) {
   if (target.findings) return target;
   try {
-    const { params, findings } = runTarget((await call('run.get', { run_id: target.id })).run);
-    return { ...target, params: target.params?.asked ? target.params : params, findings };
+    const { params, question, findings } = runTarget((await call('run.get', { run_id: target.id })).run);
+    return { ...target, params: target.params?.asked ? target.params : params, question, findings };
   } catch (error) {
     return { ...target, findings: [`What its work changes couldn’t be read: ${/** @type {any} */ (error).message}`] };
   }
@@ -241,9 +244,9 @@ function ActionDialog(/** @type {{action: Action, targets: Target[]}} */ { actio
   return html`<form class="action" onSubmit=${onSubmit}>
     <h2 id="dialog-title">${action.name} ${action.subject === 'service' ? '' : targets.length === 1 ? action.subject : plural(targets.length, action.subject)}</h2>
     <p>${action.says}</p>
-    <ul class="targets">${targets.map(({ id, text, findings }) => html`<li key=${id}>
+    <ul class="targets">${targets.map(({ id, text, question, findings }) => html`<li key=${id}>
       <span class="id">${action.subject === 'loop' || action.subject === 'service' ? '' : tailOf(id)}</span> ${text}
-      ${action.params?.decision && html`<${Findings} of=${findings} />`}
+      ${action.params?.decision && html`${question && html`<p>${question}</p>`}<${Findings} of=${findings} />`}
       ${done.get(id) && (done.get(id).error ? html`<${Problem} error=${done.get(id).error} />` : html` <span class="tone-good">✔ done</span>`)}
     </li>`)}</ul>
     <${Fields} fields=${[...fields.map((field) => ({ ...field, isRequired: isMissing })), ...others].map((field, at) => ({ autofocus: at === 0, ...field }))} given=${filled} set=${setFilled} />

@@ -71,6 +71,25 @@ export async function a_decision_with_what_the_work_changes(stage) {  // A7, C2
   check(sent.length === 1 && sent[0] === asked, `${sent} instead of ${asked}`);
 }
 
+/** Wherever a run is approved or rejected, its question is beside the decision: a list has only the goal. */
+export async function a_decision_with_its_question(stage) {  // C2
+  const { service } = stage;
+  const id = await service.startRun('ships on Friday', [['review']]);
+  await eventually(async () => (await service.run(id)).waiting_for === 'approval', 'the question');
+  const { waiting_note: question } = (await service.run(id)).stations[0];
+  check(question, 'the station asks nothing');
+  const dialog = (/** @type {any} */ page) => page.locator('dialog[open]');
+  const fromList = await stage.open('?page=runs');
+  await fromList.getByText('ships on Friday').first().waitFor();
+  await fromList.getByRole('checkbox').first().check();
+  await fromList.getByRole('button', { name: 'Reject', exact: true }).click();
+  await dialog(fromList).getByText(question).waitFor();
+  const own = await stage.open(`?page=run&id=${id}`);
+  await own.getByRole('button', { name: 'Approve', exact: true }).first().click();
+  await dialog(own).getByText(question).waitFor();
+  hadNoComplaint(own);
+}
+
 /** Several runs at once: what the dialog lists, and nothing that comes later. */
 export async function many_runs_from_a_frozen_list(stage) {
   const { service } = stage;
