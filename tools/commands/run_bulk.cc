@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <iostream>
-#include <set>
 #include <utility>
 
 #include <unistd.h>
@@ -36,17 +35,17 @@ std::string list_command(const RunSelection& selection) {
   return pasted_words(words);
 }
 
-// Adds the runs of one status to the batch, each once: one that changes its status meanwhile may be
-// listed twice.
+// Adds the runs of these statuses to the batch. They are listed together, in the order of their
+// starts: a run that changes between two lists of one status each would be in neither.
 Called<void> add_runs_of(const Invocation& invocation, const RunSelection& selection,
-                         const std::string& status, std::set<std::string>& known, RunBatch& batch) {
-  json::object params{{"status", status}, {"limit", bulk_page_rows}};
+                         const std::vector<std::string>& statuses, RunBatch& batch) {
+  json::object params{{"status", json::array(statuses.begin(), statuses.end())},
+                      {"limit", bulk_page_rows}};
   set_run_filter(params, selection.filter);
   for (;;) {
     const auto page = TRY(call_server(invocation, "run.list", params));
     for (const json::value& each : array_at(page, "runs")) {
       const json::object& run = each.as_object();
-      if (!known.insert(text_at(run, "run_id")).second) continue;
       batch.runs.push_back(
           {{"run_id", text_at(run, "run_id")},
            {"status", text_at(run, "status")},
@@ -123,10 +122,7 @@ Called<RunBatch> batch_of(const Invocation& invocation, const RunSelection& sele
   batch.id = selection.batch.value_or(new_batch_id(wall_clock_ns()));
   batch.command = command;
   batch.made_at_ns = wall_clock_ns();
-  std::set<std::string> known;
-  for (const std::string& status : statuses) {
-    TRY(add_runs_of(invocation, selection, status, known, batch));
-  }
+  TRY(add_runs_of(invocation, selection, statuses, batch));
   return batch;
 }
 
