@@ -90,6 +90,8 @@ struct RetryRun {
   std::optional<std::string> reason;
   std::optional<std::uint32_t> max_retries;  // from now on, overrides that of its stations
   std::optional<Strategy> strategy;          // of the next attempt; default: the station's first
+  // The failure that is meant: the latest one up to here. Default: whichever is the latest.
+  std::optional<Position> failed_position;
 
   // The run right before its failure, reconstructed from its records, because the world keeps only
   // an EndedRun of it. nullptr: there are no such records.
@@ -97,7 +99,7 @@ struct RetryRun {
   Position failed_at = 0;  // position of its RunFailed
   Position read_at = 0;    // of the log when they were read
 };
-BOOST_DESCRIBE_STRUCT(RetryRun, (), (run_id, reason, max_retries, strategy))
+BOOST_DESCRIBE_STRUCT(RetryRun, (), (run_id, reason, max_retries, strategy, failed_position))
 
 // Sent by the service itself; no client can send them.
 

@@ -85,6 +85,18 @@ Decided<void> validate(const RetryRun& command) {
   return require_between("max_retries", command.max_retries.value_or(0), 0, limits::retries_max);
 }
 
+// Whoever has seen an earlier failure doesn't know what the run failed with since.
+Rejection failed_anew(const RetryRun& command) {
+  const std::string text = to_string(command.run_id);
+  return {ErrorCode::RUN_NOT_FAILED,
+          "run " + text + " was retried meanwhile and has failed anew, at " +
+              std::to_string(command.failed_at),
+          {{"run_id", text},
+           {"status", std::string(name_of(RunStatus::failed))},
+           {"failed_position", static_cast<std::int64_t>(command.failed_at)}},
+          {"signalbox run get " + text}};
+}
+
 // Returns the run to retry. RUN_NOT_FAILED, RUN_NOT_FOUND.
 Decided<const Run*> failed_run(const World& world, const RetryRun& command) {
   if (const Run* open = world.find_run(command.run_id)) {
@@ -98,6 +110,9 @@ Decided<const Run*> failed_run(const World& world, const RetryRun& command) {
   // The run was retried and failed again after its records were read.
   if (ended != nullptr && ended->ended_at != command.failed_at) {
     return tl::unexpected(run_not_failed(command.run_id, RunStatus::running));
+  }
+  if (command.failed_at > command.failed_position.value_or(command.failed_at)) {
+    return tl::unexpected(failed_anew(command));
   }
   return command.failed.get();
 }

@@ -81,8 +81,6 @@ interface Action {
   tone?: string;
   reason: 'optional' | 'required';
   params?: Record<string, any>;
-  /** It names the position up to which the user has seen its target, which may have been stopped again since. */
-  sendsSeen?: boolean;
   /** One of them has to be given. */
   fields?: Field[];
   /** The param that has the fields, where it is one. */
@@ -90,6 +88,8 @@ interface Action {
   /** May be given. */
   options?: Field[];
   says: string;
+  /** The params of a target that say what is meant: no later question or failure. */
+  meant?: string[];
   command: (id: string) => string;
   allows: (thing: any) => boolean;
 }

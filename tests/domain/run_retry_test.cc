@@ -155,14 +155,27 @@ TEST_F(RunRetryTest, WhoComesSecondIsTold) {
   then_rejected(ErrorCode::RUN_NOT_FAILED);
 }
 
+// Whoever decided after an earlier failure hasn't seen the present one.
+TEST_F(RunRetryTest, AnotherFailureThanTheOneThatIsMeantIsLeftAlone) {
+  given_failed_at_b();
+  RetryRun command = retry(two);
+  command.failed_position = command.failed_at - 1;
+  when(command);
+  then_rejected(ErrorCode::RUN_NOT_FAILED);
+  EXPECT_EQ(rejection->details.back(), (Detail{"failed_position", std::int64_t{6}}));
+  command.failed_position = command.failed_at + 3;  // what follows a failure may be late usage
+  when(command);
+  then_names({"RunRetried"});
+}
+
 TEST_F(RunRetryTest, OnlyAFailedRunIsRetried) {
-  when(RetryRun{run, {}, {}, {}, nullptr, 0});
+  when(RetryRun{run, {}, {}, {}, {}, nullptr, 0});
   then_rejected(ErrorCode::RUN_NOT_FOUND);
   given({started(two)});
-  when(RetryRun{run, {}, {}, {}, nullptr, 0});
+  when(RetryRun{run, {}, {}, {}, {}, nullptr, 0});
   then_rejected(ErrorCode::RUN_NOT_FAILED);
   when(CancelRun{run, {}});
-  when(RetryRun{run, {}, {}, {}, nullptr, 0});
+  when(RetryRun{run, {}, {}, {}, {}, nullptr, 0});
   then_rejected(ErrorCode::RUN_NOT_FAILED);
   EXPECT_EQ(rejection->next_commands.front(), "signalbox run get " + to_string(run));
 }

@@ -297,6 +297,31 @@ TEST_F(BulkTest, RetryLeavesOutTheRunsOfCards) {  // O2
   EXPECT_NE(again.out.find("1 run of cards left out"), std::string::npos) << again.out;
 }
 
+// What the run failed with since, nobody has seen.
+TEST_F(BulkTest, AFrozenRetryLeavesARunAloneThatHasFailedAnew) {  // O2
+  const auto fail = [this](const std::string& run_id) {
+    EXPECT_EQ(complete(run_id, "implement", claim(run_id), "failed").exit_code, 0);
+  };
+  std::vector<std::string> run_ids;
+  for (const char* goal : {"seen", "retried by hand"}) {
+    run_ids.push_back(start_labelled(goal, "blue"));
+    ASSERT_EQ(complete(run_ids.back(), "plan", claim(run_ids.back()), "succeeded").exit_code, 0);
+    fail(run_ids.back());
+  }
+  const Output shown = server_.cli({"run", "retry", "--all", "--dry-run"});
+  const std::size_t begin = shown.out.find("signalbox run retry");
+  ASSERT_NE(begin, std::string::npos) << shown.out << shown.err;
+  ASSERT_EQ(server_.cli({"run", "retry", run_ids[1]}).exit_code, 0);
+  fail(run_ids[1]);
+
+  const Output done = paste(shown.out.substr(begin, shown.out.find('\n', begin) - begin));
+  EXPECT_EQ(done.exit_code, 1) << done.err;
+  EXPECT_NE(done.out.find("1 of 2 runs done, 1 refused"), std::string::npos) << done.out;
+  EXPECT_NE(done.out.find("has failed anew"), std::string::npos) << done.out;
+  EXPECT_EQ(status_of(run_ids[0]), "running");
+  EXPECT_EQ(status_of(run_ids[1]), "failed");
+}
+
 // As those of `run list`, whose help says the same.
 TEST_F(BulkTest, SeveralStatusesSelectRuns) {  // O2, O5
   const std::string queued = start_labelled("queued", "blue");

@@ -26,7 +26,7 @@ struct RunBatch {
   std::int64_t made_at_ns = 0;
   bool shown_only = false;  // by --dry-run: it is applied where its id is named
   bool finished = false;    // each run was tried
-  boost::json::array runs;  // {run_id, status, goal}
+  boost::json::array runs;  // {run_id, status, goal, last_position}
   bool goes_on = false;     // not stored: it was found, not made
 
   // Returns the id of the command for one run. A later batch may have the same name, so the time of

@@ -49,7 +49,8 @@ Called<void> add_runs_of(const Invocation& invocation, const RunSelection& selec
       batch.runs.push_back(
           {{"run_id", text_at(run, "run_id")},
            {"status", text_at(run, "status")},
-           {"goal", std::string(utf8_prefix(text_at(run, "goal"), kept_goal_bytes_max))}});
+           {"goal", std::string(utf8_prefix(text_at(run, "goal"), kept_goal_bytes_max))},
+           {"last_position", number_at(run, "last_position")}});
     }
     if (batch.runs.size() > bulk_runs_max) {
       return tl::unexpected(
@@ -220,9 +221,13 @@ Called<json::object> apply_to_each(const Invocation& invocation, const RunSelect
   std::size_t refused = 0;
   std::size_t of_cards = 0;  // left as they are: it is the card that is tried again
   for (const json::value& each : batch.runs) {
-    const std::string run_id = text_at(each.as_object(), "run_id");
+    const json::object& run = each.as_object();
+    const std::string run_id = text_at(run, "run_id");
     json::object params = action.params;
     params["run_id"] = run_id;
+    if (action.is_about_failure && run.contains("last_position")) {  // an older list has none
+      params["failed_position"] = run.at("last_position");
+    }
     params["command_id"] = batch.command_id(run_id);
     auto answered = call_server(invocation, action.method, std::move(params));
     json::object row{{"run_id", run_id}};

@@ -29,6 +29,7 @@ struct BulkAction {
   std::string method;                 // "run.cancel"
   std::vector<std::string> statuses;  // of runs that it applies to
   boost::json::object params;         // of each call, beside run_id and command_id
+  bool is_about_failure = false;      // its method takes `failed_position`
 };
 
 // Adds --all and the options that go with it.

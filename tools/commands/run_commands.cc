@@ -124,7 +124,7 @@ void add_retry(ToolCommand run, Invocation& invocation) {
     set_param(params, "max_retries", options->max_retries);
     if (options->selection.all) {
       return apply_to_all(invocation, options->selection,
-                          {"retry", "run.retry", {"failed"}, std::move(params)});
+                          {"retry", "run.retry", {"failed"}, std::move(params), true});
     }
     params["run_id"] = options->run_id;
     set_param(params, "command_id", options->command_id);

@@ -37,12 +37,12 @@ export const ACTIONS = {
   approve: {
     name: 'Approve', method: 'run.resume', subject: 'run', tone: 'good', reason: 'optional', params: { decision: 'approve' },
     says: 'The station counts as succeeded and the run goes on.',
-    command: (id) => `signalbox run resume ${id} --decision approve`, allows: asksApproval,
+    meant: ['asked', 'station'], command: (id) => `signalbox run resume ${id} --decision approve`, allows: asksApproval,
   },
   reject: {
     name: 'Reject', method: 'run.resume', subject: 'run', tone: 'bad', reason: 'required', params: { decision: 'reject' },
     says: 'The run fails with REJECTED.',
-    command: (id) => `signalbox run resume ${id} --decision reject`, allows: asksApproval,
+    meant: ['asked', 'station'], command: (id) => `signalbox run resume ${id} --decision reject`, allows: asksApproval,
   },
   pause: {
     name: 'Pause', method: 'run.pause', subject: 'run', reason: 'optional',
@@ -64,7 +64,7 @@ export const ACTIONS = {
     name: 'Retry', method: 'run.retry', subject: 'run', reason: 'optional',
     options: [{ label: 'Retries of each station from now on (optional)', param: 'max_retries', option: '--max-retries', of: Number, type: 'number', min: 0, max: 100, step: 1, placeholder: 'as in the pipeline' }],
     says: 'The station that failed is tried again, with all its retries. What succeeded stays.',
-    command: (id) => `signalbox run retry ${id}`, allows: (run) => run.status === 'failed',
+    meant: ['failed_position'], command: (id) => `signalbox run retry ${id}`, allows: (run) => run.status === 'failed',
   },
   cancel: {
     name: 'Cancel', method: 'run.cancel', subject: 'run', tone: 'bad', reason: 'optional',
@@ -77,7 +77,7 @@ export const ACTIONS = {
     command: (id) => `signalbox card block ${id}`, allows: (card) => ['backlog', 'running', 'verifying', 'verified'].includes(card.status) || (['blocked', 'failed'].includes(card.status) && ['PUSH_FAILED', 'NOT_PROPOSED'].includes(card.code)),
   },
   unblock: {
-    name: 'Unblock', method: 'card.unblock', subject: 'card', tone: 'good', reason: 'optional', sendsSeen: true,
+    name: 'Unblock', method: 'card.unblock', subject: 'card', tone: 'good', reason: 'optional', meant: ['seen'],
     says: 'The card goes back to the backlog and is tried again. If its merge was deferred, it is merged now.',
     command: (id) => `signalbox card unblock ${id}`, allows: (card) => ['blocked', 'failed'].includes(card.status) || (card.status === 'verified' && !card.merging && card.code !== ''),
   },
@@ -98,7 +98,7 @@ export const ACTIONS = {
     command: () => 'signalbox pause --all', allows: (service) => service.paused === null,
   },
   resumeAll: {
-    name: 'Resume everything', method: 'server.resume', subject: 'service', tone: 'good', reason: 'optional', sendsSeen: true,
+    name: 'Resume everything', method: 'server.resume', subject: 'service', tone: 'good', reason: 'optional', meant: ['seen'],
     says: 'What is ready begins at once. Runs that were paused by themselves stay so.',
     command: () => 'signalbox resume --all', allows: (service) => Boolean(service.paused),
   },
@@ -134,16 +134,17 @@ export const Findings = (/** @type {{of: string[] | undefined}} */ { of: finding
   html`${(findings ?? []).map((each, index) => html`<p key=${each} class=${index === 0 && each.startsWith('Changes what checks it') ? 'tone-bad' : 'faint'}>${each}</p>`)}`;
 
 /**
- * The target of an action on a run: a decision names the question that the user saw. Rows of lists
- * have neither that nor the text of the question nor the findings.
+ * The target of an action on a run: a decision names the question that the user saw, and a retry the failure.
+ * Rows of lists have neither the question nor the findings.
  * @param {any} run @returns {Target}
  */
 export function runTarget(run) {
   const asking = (run.stations ?? []).find((/** @type {any} */ each) => each.waiting_for === 'approval');
   const asked = asking?.asked ?? run.asked;
   const station = asking?.station ?? run.station;
+  const failed = run.status === 'failed' ? { failed_position: run.last_position } : {};
   return {
-    id: run.run_id, text: run.goal, params: asked ? { asked, station } : {},
+    id: run.run_id, text: run.goal, params: { ...(asked ? { asked, station } : {}), ...failed },
     ...(run.stations ? { question: asking?.waiting_note, findings: findingsOf(run) } : {}),
   };
 }
@@ -216,10 +217,10 @@ function ActionDialog(/** @type {{action: Action, targets: Target[]}} */ { actio
     for (const { id, params } of targets) {
       if (results.has(id)) continue;
       if (!dialog.isShown()) break; // whoever leaves it wants no more of it
-      const decision = action.params?.decision ? params : action.sendsSeen && params?.seen ? { seen: params.seen } : {};
+      const meant = Object.entries(params ?? {}).filter(([name]) => action.meant?.includes(name));
       try {
         await call(action.method, {
-          ...(action.subject === 'service' ? {} : { [ID_PARAMS[action.subject]]: id }), ...action.params, ...decision, command_id: ids.get(id),
+          ...(action.subject === 'service' ? {} : { [ID_PARAMS[action.subject]]: id }), ...action.params, ...Object.fromEntries(meant), command_id: ids.get(id),
           ...paramsOf(others, filled), ...(action.into ? { [action.into]: about } : about),
         });
         results.set(id, {});

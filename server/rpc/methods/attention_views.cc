@@ -70,6 +70,9 @@ json::object item_to_json(const AttentionItem& item) {
   add_known_text(object, "loop", item.loop);
   add_known_text(object, "station", item.station);
   if (item.asked != 0) object["asked"] = to_json(item.asked);
+  if (item.kind == AttentionKind::failed_run) {
+    object["failed_position"] = to_json(item.since_position);
+  }
   add_known_text(object, "subject", printable(item.subject));
   return object;
 }
