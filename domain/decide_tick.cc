@@ -25,10 +25,8 @@ Decided<void> validate(const BeginTick& command) {
   return require_absolute("run_root", command.run_root);
 }
 
-std::vector<std::string> recover_commands(const std::string& loop) {
-  const std::string word = shell_word(loop);
-  return {"signalbox tick list --loop " + word,
-          "signalbox tick recover " + word + " --reason checked"};
+std::vector<std::string> recover_commands(const std::string& loop, Token token) {
+  return {"signalbox tick list --loop " + shell_word(loop), recover_command(loop, token)};
 }
 
 // The evidence that the loop's latest tick, or that of a loop with the same run root, has no
@@ -186,16 +184,17 @@ tl::unexpected<Rejection> refuse_incomplete(const BeginTick& command, const Inco
                                             const Now& now) {
   const Tick* tick = found.tick;
   const std::string loop = tick == nullptr ? command.loop : tick->loop;
+  const Token token = tick == nullptr ? 0 : tick->token;
   return reject(ErrorCode::PREVIOUS_TICK_INCOMPLETE,
                 "loop " + command.loop + " halts: " + found.sentence,
                 {{"loop", loop},
-                 {"token", static_cast<std::int64_t>(tick == nullptr ? 0 : tick->token)},
+                 {"token", static_cast<std::int64_t>(token)},
                  {"marker_path", command.marker.path},
                  {"marker", command.marker.text},
                  {"marker_age_ms", marker_age_ms(tick, command.marker, now)},
                  {"stale_after_ms", stale_after_ms(tick)},
                  {"evidence", found.evidence}},
-                recover_commands(loop));
+                recover_commands(loop, token));
 }
 
 tl::unexpected<Rejection> stale(const World& world, const std::string& loop, Token token) {
@@ -286,14 +285,16 @@ Decided<NewEvents> decide(const World& world, const RecoverTick& command, const 
   TRY(require_name("reason", command.reason, limits::reason_bytes_max));
   const Tick* tick = world.find_tick(command.loop);
   if (tick == nullptr) return NewEvents{};
+  if (command.token.value_or(tick->token) != tick->token) {
+    return stale(world, command.loop, *command.token);
+  }
   const bool may_be_alive =
       tick->status == TickStatus::running && tick->incarnation == world.server.incarnation;
   if (may_be_alive && !command.force.value_or(false)) {
     BeginTick begin;
     begin.loop = command.loop;
     auto refusal = refuse_in_progress(begin, tick);
-    refusal.value().next_commands.push_back("signalbox tick recover " + shell_word(command.loop) +
-                                            " --reason checked --force");
+    refusal.value().next_commands.push_back(recover_command(tick->loop, tick->token) + " --force");
     return refusal;
   }
   return NewEvents{

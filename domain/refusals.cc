@@ -230,6 +230,11 @@ std::string shell_word(const std::string& text) {
   return quoted + "'";
 }
 
+std::string recover_command(const std::string& loop, Token token, const std::string& reason) {
+  return "signalbox tick recover " + shell_word(loop) + " --token " + std::to_string(token) +
+         " --reason " + reason;
+}
+
 Decided<void> require_base(const std::string& base, const char* what) {
   TRY(require_line("base", base, limits::name_bytes_max));
   if (!base.starts_with('-') && !base.starts_with('^')) return {};

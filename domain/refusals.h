@@ -103,6 +103,11 @@ Decided<void> require_absolute(const char* field, const std::optional<std::strin
 // Returns `text` quoted, if necessary, as one word of a POSIX shell's command line.
 std::string shell_word(const std::string& text);
 
+// Returns the command that recovers this tick of the loop, and no later one, where it is pasted
+// long after it was printed. `reason` is one word of a shell.
+std::string recover_command(const std::string& loop, Token token,
+                            const std::string& reason = "checked");
+
 // Return the name of the enumerator.
 const char* name_of(RunStatus status);
 const char* name_of(StationStatus status);

@@ -60,9 +60,10 @@ BOOST_DESCRIBE_STRUCT(EndTick, (), (loop, token, outcome, error))
 struct RecoverTick {
   std::string loop;
   std::string reason;
-  std::optional<bool> force;  // also recover a tick that may still be under way
+  std::optional<bool> force;        // also recover a tick that may still be under way
+  std::optional<Token> token = {};  // of the tick that is meant; 0: that of an unknown marker
 };
-BOOST_DESCRIBE_STRUCT(RecoverTick, (), (loop, reason, force))
+BOOST_DESCRIBE_STRUCT(RecoverTick, (), (loop, reason, force, token))
 
 // Sent by the service itself; no client can send them.
 

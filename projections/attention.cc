@@ -158,6 +158,7 @@ void add_ticks(const World& world, std::vector<AttentionItem>& items) {
     item.kind = AttentionKind::halted_loop;
     item.since_position = tick.halted_at != 0 ? tick.halted_at : tick.token;
     item.loop = loop;
+    item.token = tick.token;
     item.run_id = tick.run_id;
     switch (tick.status) {
       case TickStatus::halted:
@@ -171,9 +172,8 @@ void add_ticks(const World& world, std::vector<AttentionItem>& items) {
         item.text = "the loop's tick was granted before a restart and has no end";
         break;
     }
-    item.next_commands = {
-        "signalbox tick list --loop " + shell_word(loop),
-        "signalbox tick recover " + shell_word(loop) + " --reason 'what was found'"};
+    item.next_commands = {"signalbox tick list --loop " + shell_word(loop),
+                          recover_command(loop, tick.token, "'what was found'")};
     items.push_back(std::move(item));
   }
 }

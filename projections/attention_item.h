@@ -41,6 +41,7 @@ struct AttentionItem {
   std::string condition;      // of the service: its name, the same for as long as it lasts
   std::string project;
   std::string loop;
+  Token token = 0;  // of a halted loop's tick; 0: only its marker is known
   std::string station;
   Position asked = 0;                      // of the question, for an approval; 0: unknown
   std::string subject;                     // a run's goal or a card's title

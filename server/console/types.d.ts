@@ -88,9 +88,9 @@ interface Action {
   /** May be given. */
   options?: Field[];
   says: string;
-  /** The params of a target that say what is meant: no later question or failure. */
+  /** The params of a target that say what is meant: no later question, failure or tick. */
   meant?: string[];
-  command: (id: string) => string;
+  command: (id: string, params?: Record<string, any>) => string;
   allows: (thing: any) => boolean;
 }
 

@@ -118,8 +118,8 @@ CrashVerdict of_tick(const Tick& tick, bool own) {
                    "a tick of the service never ended: its loop continues with the next one",
                    {"signalbox tick list --loop " + loop});
   }
-  const std::vector<std::string> commands = {
-      "signalbox tick list --loop " + loop, "signalbox tick recover " + loop + " --reason checked"};
+  const std::vector<std::string> commands = {"signalbox tick list --loop " + loop,
+                                             recover_command(tick.loop, tick.token)};
   switch (tick.status) {
     case TickStatus::timed_out:
       return verdict(RecoveredKind::tick, tick.loop, tick.token, Verdict::expired,

@@ -75,7 +75,7 @@ TEST_F(TickRefusalTest, AnIncompleteTickIsDescribed) {  // T4
                                          {"evidence", "lease_over"s}}));
   EXPECT_EQ(rejection->next_commands,
             (std::vector{"signalbox tick list --loop nightly"s,
-                         "signalbox tick recover nightly --reason checked"s}));
+                         "signalbox tick recover nightly --token 1 --reason checked"s}));
 }
 
 // Of a tick that only its marker is known of, the marker's age counts, before the halt and after.

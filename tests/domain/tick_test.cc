@@ -144,7 +144,24 @@ TEST_F(TickTest, ARefusedRecoveryNamesTheForce) {  // T5
   when(RecoverTick{"nightly", "sure", false});
   then_rejected(ErrorCode::TICK_IN_PROGRESS);
   EXPECT_EQ(rejection->next_commands.back(),
-            "signalbox tick recover nightly --reason checked --force");
+            "signalbox tick recover nightly --token 1 --reason checked --force");
+}
+
+// A command that was printed for one tick may be pasted when the loop goes on with another.
+TEST_F(TickTest, ALaterTickIsNotRecoveredForTheOneThatIsMeant) {  // T5
+  given({tick_started()});
+  when(TimeOutTick{"nightly", 1, 1200});
+  when(RecoverTick{"nightly", "checked", {}, 1});
+  then_names({"TickRecovered"});
+  when(RecoverTick{"nightly", "checked", {}, 1});
+  then_nothing();
+  when(begin_of());
+  const Token living = world.find_tick("nightly")->token;
+  when(RecoverTick{"nightly", "checked", true, 1});
+  then_rejected(ErrorCode::STALE_TOKEN);
+  EXPECT_EQ(world.find_tick("nightly")->status, TickStatus::running);
+  when(RecoverTick{"nightly", "checked", true, living});
+  then_names({"TickRecovered"});
 }
 
 TEST_F(TickTest, ATickOfAnEarlierIncarnationIsRecoveredWithoutForce) {  // T5
@@ -234,7 +251,8 @@ TEST_F(TickTest, LoopsWithOneRunRootShareItsMarker) {  // A10
   when(begin_in("post_pivot", "/root/"));
   then_rejected(ErrorCode::PREVIOUS_TICK_INCOMPLETE);
   EXPECT_EQ(evidence(), "lease_over");
-  EXPECT_EQ(rejection->next_commands.back(), "signalbox tick recover nightly --reason checked");
+  EXPECT_EQ(rejection->next_commands.back(),
+            "signalbox tick recover nightly --token 1 --reason checked");
   when(NoteTickIncomplete{begin_in("post_pivot", "/root")});
   then_names({"TickIncompleteDetected"});
   EXPECT_EQ(world.find_tick("nightly")->status, TickStatus::halted);
@@ -266,7 +284,8 @@ TEST_F(TickTest, LoopsWhosePathsLeadToOneMarkerShareIt) {  // A10
   when(command);
   then_rejected(ErrorCode::PREVIOUS_TICK_INCOMPLETE);
   EXPECT_EQ(evidence(), "lease_over");
-  EXPECT_EQ(rejection->next_commands.back(), "signalbox tick recover nightly --reason checked");
+  EXPECT_EQ(rejection->next_commands.back(),
+            "signalbox tick recover nightly --token 1 --reason checked");
   when(RecoverTick{"nightly", "checked", {}});
   when(begin_of());
   then_names({"TickStarted"});

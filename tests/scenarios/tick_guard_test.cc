@@ -88,6 +88,12 @@ TEST_F(TickScenario, AHungTickHaltsItsLoopUntilThePrintedCommandIsPasted) {  // 
   const auto recovered = events_of("TickRecovered").at(0).as_object();
   EXPECT_TRUE(std::string(recovered.at("actor").as_string()).starts_with("uid:")) << "recorded";
   EXPECT_FALSE(begin("nightly").empty());
+  // Once more, it doesn't end the tick that is under way by now.
+  const std::string printed(halt.at("next_commands").as_array().back().as_string());
+  const Output again = paste(printed + " --force");
+  EXPECT_EQ(again.exit_code, 1) << again.out;
+  EXPECT_NE(again.err.find("STALE_TOKEN"), std::string::npos) << again.err;
+  EXPECT_EQ(result({"tick", "list"}).at("open").at(0).at("status"), "running");
 }
 
 TEST_F(TickScenario, ATickThatTheServerDidntOutliveIsIncomplete) {  // T4

@@ -215,10 +215,10 @@ TEST_F(CrashVerdictsTest, TicksOfOthersNeedTheirOperator) {  // T8
   ASSERT_EQ(by_loop.size(), 3U);
   EXPECT_EQ(by_loop["nightly"].item.verdict, Verdict::needs_operator);
   EXPECT_EQ(by_loop["nightly"].next_commands.back(),
-            "signalbox tick recover nightly --reason checked");
+            "signalbox tick recover nightly --token 1 --reason checked");
   EXPECT_EQ(by_loop["it's late"].item.verdict, Verdict::expired);
   EXPECT_EQ(by_loop["it's late"].next_commands.back(),
-            R"(signalbox tick recover 'it'\''s late' --reason checked)");
+            R"(signalbox tick recover 'it'\''s late' --token 2 --reason checked)");
   EXPECT_EQ(by_loop["watchdog"].item.verdict, Verdict::requeue);
 }
 

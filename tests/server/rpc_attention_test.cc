@@ -129,11 +129,14 @@ TEST_F(RpcAttention, AFailedRunWaitsADayOrUntilItIsRetried) {  // O1
   EXPECT_EQ(item.at("kind"), "failed_run");
   EXPECT_EQ(item.at("subject"), "a parser");
   EXPECT_NE(std::string(item.at("text").as_string()).find("NO_IDEA"), std::string::npos);
-  ask("run.retry", of_run(run));
+  const std::string failure = json::serialize(item.at("failed_position"));
+  const std::string retry = R"({"run_id":")" + run + R"(","failed_position":)" + failure + "}";
+  ask("run.retry", retry);
   EXPECT_EQ(kinds(), Kinds{});
 
   work("build", "failed", R"(,"error_class":"terminal","error_code":"NO_IDEA","summary":"none")");
   EXPECT_EQ(kinds(), Kinds{"failed_run"});
+  EXPECT_NE(json::serialize(first().at("failed_position")), failure);
   clock.advance_ms(limits::attention_failed_run_ms_max + 1000);
   EXPECT_EQ(kinds(), Kinds{});
 }
@@ -354,7 +357,11 @@ TEST_F(RpcAttention, AHaltedLoopWaitsUntilItIsRecovered) {  // O1
   take(StartServer{"v"});
   EXPECT_EQ(kinds(), Kinds{"halted_loop"});
   EXPECT_EQ(first().at("loop"), "nightly");
-  ask("tick.recover", R"({"loop":"nightly","reason":"checked"})");
+  const std::string token = json::serialize(first().at("token"));
+  EXPECT_EQ(first().at("next_commands").at(1),
+            json::value("signalbox tick recover nightly --token " + token +
+                        " --reason 'what was found'"));
+  ask("tick.recover", R"({"loop":"nightly","reason":"checked","token":)" + token + "}");
   EXPECT_EQ(kinds(), Kinds{});
 }
 

@@ -226,6 +226,7 @@ void add_recover(ToolCommand tick, Invocation& invocation) {
   struct Options {
     std::string loop, reason;
     bool force = false;
+    std::optional<std::uint64_t> token;
     std::optional<std::string> command_id;
   };
   ToolCommand command = tick.add_subcommand("recover", "Resume a loop that halted");
@@ -233,6 +234,8 @@ void add_recover(ToolCommand tick, Invocation& invocation) {
   command.add_option("LOOP", options->loop, "The loop").required();
   command.add_option("--reason", options->reason, "Why it is safe to resume; kept in the log")
       .required();
+  command.add_option("--token", options->token,
+                     "The token of the tick that is meant: no later one is recovered");
   command.add_flag("--force", options->force, "Resume even if its tick may still be in progress");
   add_command_id(command, options->command_id);
   command.footer(
@@ -240,10 +243,11 @@ void add_recover(ToolCommand tick, Invocation& invocation) {
       "which the log has no tick.\n\n"
       "Examples:\n"
       "  signalbox tick recover nightly --reason \"its machine was switched off\"\n"
-      "  signalbox tick recover nightly --reason \"killed it\" --force");
+      "  signalbox tick recover nightly --token 1234 --reason \"killed it\" --force");
   command.action([options, &invocation] {
     json::object params{{"loop", options->loop}, {"reason", options->reason}};
     if (options->force) params["force"] = true;
+    set_param(params, "token", options->token);
     set_param(params, "command_id", options->command_id);
     return answer(
         invocation, recover_loop(invocation, params),

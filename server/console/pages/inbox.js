@@ -34,8 +34,8 @@ function offerOf(item) {
   const actions = offered.map((name) => ACTIONS[name]);
   const ids = { run: item.run_id, card: item.card_id, loop: item.loop, service: THE_SERVICE.id };
   const id = actions[0] && ids[actions[0].subject];
-  const { asked, station, failed_position, since_position: seen } = item;
-  return { actions: id ? actions : [], targets: [{ id, text: item.subject ?? item.text, params: asked ? { asked, station } : { failed_position, seen } }] };
+  const { asked, station, failed_position, token, since_position: seen } = item;
+  return { actions: id ? actions : [], targets: [{ id, text: item.subject ?? item.text, params: asked ? { asked, station } : { failed_position, token: token ?? undefined, seen } }] };
 }
 
 /** Returns the page about an item, and its params. @param {any} item @returns {[string, Record<string, string | undefined>]} */

@@ -4,7 +4,7 @@ import { wordsOf } from '../core/figures.js';
 import { useQuery } from '../core/query.js';
 import { clockText, durationText, msOf, now } from '../core/time_text.js';
 import { useSignal } from '../core/use_signal.js';
-import { actionsFor, ActionButtons, TickButton } from '../parts/actions.js';
+import { ACTIONS, actionsFor, ActionButtons, commandLine, TickButton, tickTarget } from '../parts/actions.js';
 import { Answer, Command, Commands, Empty, Problem } from '../parts/notice.js';
 import { Rows } from '../parts/rows.js';
 import { Age, Due, EventLink, RunLink, Status } from '../parts/status.js';
@@ -61,7 +61,7 @@ function OpenTicks() {
     <${Rows} label="Open ticks" heads=${['loop', 'status', 'stage', 'reason', 'lease', 'event']}><tbody>${data.open.map((/** @type {any} */ tick) => html`<tr key=${tick.loop}>
       <td>${tick.loop}</td><td><${Status} status=${tick.status} /></td><td class="faint">${tick.stage}</td><td class="cut wide faint">${tick.reason}</td>
       <td><${Lease} expires=${tick.expires_at} leaseMs=${tick.lease_ms} /></td><td>${tick.token && html`<${EventLink} position=${tick.token} />`}</td></tr>
-      ${tick.status === 'halted' && html`<tr><td colspan="6"><${ActionButtons} actions=${actionsFor('loop', tick)} targets=${[{ id: tick.loop, text: tick.loop }]} small=${true} /> <${Command} command=${`signalbox tick recover ${tick.loop} --reason REASON`} /></td></tr>`}`)}</tbody><//></section>`}<//>`;
+      ${tick.status === 'halted' && html`<tr><td colspan="6"><${ActionButtons} actions=${actionsFor('loop', tick)} targets=${[tickTarget(tick)]} small=${true} /> <${Command} command=${commandLine(ACTIONS.recover, tickTarget(tick))} /></td></tr>`}`)}</tbody><//></section>`}<//>`;
 }
 
 function CrashReport() {

@@ -90,7 +90,7 @@ export const ACTIONS = {
   recover: {
     name: 'Recover', method: 'tick.recover', subject: 'loop', tone: 'good', reason: 'required',
     says: 'The loop ticks again. Its last tick has no end: look first at what it left.',
-    command: (id) => `signalbox tick recover ${id}`, allows: (tick) => tick.status === 'halted',
+    meant: ['token'], command: (id, { token } = {}) => `signalbox tick recover ${id}${token === undefined ? '' : ` --token ${token}`}`, allows: (tick) => tick.status === 'halted',
   },
   pauseAll: {
     name: 'Pause everything', method: 'server.pause', subject: 'service', tone: 'wait', reason: 'optional',
@@ -107,10 +107,10 @@ export const ACTIONS = {
 /** @param {Action} action @returns {Field} */
 const reasonOf = ({ reason }) => ({ label: `Reason${reason === 'required' ? '' : ' (optional)'}`, param: 'reason', option: '--reason', isRequired: reason === 'required', maxlength: 1024 });
 
-/** Returns the command line of an action. @param {Action} action @param {string} id @param {Field[]} [fields] @param {Field[]} [others] @param {Given} [given] */
-export function commandLine(action, id, fields = action.fields ?? [], others = [reasonOf(action)], given = {}) {
+/** Returns the command line of an action. @param {Action} action @param {Pick<Target, 'id' | 'params'>} target @param {Field[]} [fields] @param {Field[]} [others] @param {Given} [given] */
+export function commandLine(action, { id, params }, fields = action.fields ?? [], others = [reasonOf(action)], given = {}) {
   const needed = isEmpty(fields, given) ? fields.slice(0, 1).map((field) => ({ ...field, isRequired: true })) : fields;
-  return commandOf(action.command(id), [...needed, ...others], given);
+  return commandOf(action.command(id, params), [...needed, ...others], given);
 }
 
 /** Keys of the likeliest actions on runs. @param {(name: string) => void} act @returns {Shortcut[]} */
@@ -182,6 +182,9 @@ function useWholeTargets(action, targets) {
 /** The target of an action on a card. @param {any} card @returns {Target} */
 export const cardTarget = (card) => ({ id: card.card_id, text: card.title, params: { priority: card.priority, seen: card.changed_position } });
 
+/** The target of an action on a loop, whose halt is that of one tick: a later one isn’t meant. Viewers see no tokens. @param {any} tick @returns {Target} */
+export const tickTarget = (tick) => ({ id: tick.loop, text: tick.loop, params: { token: tick.token ?? undefined } });
+
 /**
  * What may be given: a run that is retried alone may begin with any strategy of the station that failed, if it has several.
  * @param {Action} action @param {Target[]} targets @returns {Field[]}
@@ -251,7 +254,7 @@ function ActionDialog(/** @type {{action: Action, targets: Target[]}} */ { actio
       ${done.get(id) && (done.get(id).error ? html`<${Problem} error=${done.get(id).error} />` : html` <span class="tone-good">✔ done</span>`)}
     </li>`)}</ul>
     <${Fields} fields=${[...fields.map((field) => ({ ...field, isRequired: isMissing })), ...others].map((field, at) => ({ autofocus: at === 0, ...field }))} given=${filled} set=${setFilled} />
-    ${targets.length === 1 && html`<${FromTerminal} command=${commandLine(action, targets[0].id, fields, others, filled)} />`}
+    ${targets.length === 1 && html`<${FromTerminal} command=${commandLine(action, targets[0], fields, others, filled)} />`}
     <div class="buttons">
       <button type="button" onClick=${closeDialog}>${isFinished ? 'Close' : isRunning && targets.length > 1 ? 'Stop' : 'Leave it'}</button>
       <button type="submit" class="primary tone-${action.tone ?? 'busy'}" aria-disabled=${isRunning || !whole ? 'true' : null}>

@@ -27,11 +27,11 @@ function fixedEntries() {
   const actions = selected ? actionsFor(selected.subject, thing) : [];
   return [
     ...actions.map((action) => ({
-      text: `${action.name} this ${action.subject}`, about: target.text, command: commandLine(action, id),
+      text: `${action.name} this ${action.subject}`, about: target.text, command: commandLine(action, { ...target, id }),
       run: () => confirmAction(action, [target]),
     })),
     ...[ACTIONS.pauseAll, ACTIONS.resumeAll].filter(({ method }) => has(method)).map((action) => ({
-      text: action.name, about: THE_SERVICE.text, command: commandLine(action, THE_SERVICE.id),
+      text: action.name, about: THE_SERVICE.text, command: commandLine(action, THE_SERVICE),
       run: () => confirmAction(action, [THE_SERVICE]),
     })),
     ...placesHere().map(({ page, name, command }) => ({ text: name, about: 'page', command, run: () => go(page) })),

@@ -86,13 +86,12 @@ json::object in_flight(const MirroredTick& tick) {
 }
 
 json::array next_commands(const Record& record, const MirroredTick& tick) {
-  const std::string loop = shell_word(tick.loop);
   const Position from = tick.token == 0 ? record.position : tick.token;
   json::array commands;
   commands.emplace_back("signalbox events --from " + std::to_string(from) + " --limit 50");
-  commands.emplace_back("signalbox tick list --loop " + loop);
+  commands.emplace_back("signalbox tick list --loop " + shell_word(tick.loop));
   if (!tick.run_id.is_nil()) commands.emplace_back("signalbox run get " + to_string(tick.run_id));
-  commands.emplace_back("signalbox tick recover " + loop + " --reason checked");
+  commands.emplace_back(recover_command(tick.loop, tick.token));
   return commands;
 }
 

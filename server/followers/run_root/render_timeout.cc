@@ -121,7 +121,6 @@ std::vector<FileChange> render_timeout(const Record& record, const WatchdogTimed
 
 std::vector<FileChange> render_timeout(const Record& record, const TickTimedOut& event,
                                        const std::string& root) {
-  const std::string loop = shell_word(event.loop);
   TimeoutCheckpoint checkpoint;
   checkpoint.title = "A tick of " + event.loop + " timed out";
   checkpoint.stage = event.stage;
@@ -135,7 +134,8 @@ std::vector<FileChange> render_timeout(const Record& record, const TickTimedOut&
   checkpoint.more["run_id"] = id_or_null(event.run_id);
   checkpoint.next_commands = {
       "signalbox events --from " + std::to_string(event.token) + " --limit 50",
-      "signalbox tick list --loop " + loop, "signalbox tick recover " + loop + " --reason checked"};
+      "signalbox tick list --loop " + shell_word(event.loop),
+      recover_command(event.loop, event.token)};
   return both(record, checkpoint, root);
 }
 

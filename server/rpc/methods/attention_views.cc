@@ -70,6 +70,7 @@ json::object item_to_json(const AttentionItem& item) {
   add_known_text(object, "loop", item.loop);
   add_known_text(object, "station", item.station);
   if (item.asked != 0) object["asked"] = to_json(item.asked);
+  if (item.kind == AttentionKind::halted_loop) object["token"] = to_json(item.token);
   if (item.kind == AttentionKind::failed_run) {
     object["failed_position"] = to_json(item.since_position);
   }

@@ -202,10 +202,16 @@ export async function a_halted_loop_is_recovered(stage) {
   const { service } = stage;
   await service.call('tick.begin', { loop: 'nightly', lease_ms: 1000, stage: 'collect', reason: 'a scene' });
   await eventually(() => service.call('tick.begin', { loop: 'nightly' }).then(() => false, ({ code }) => code === 'PREVIOUS_TICK_INCOMPLETE'), 'a halt');
+  const { open: [{ token }] } = await service.call('tick.list', { loop: 'nightly' });
+  const loops = await stage.open('?page=loops');
+  await loops.getByText(`signalbox tick recover nightly --token ${token} --reason REASON`).waitFor();
   const page = await stage.open('?page=inbox');
   await page.getByRole('button', { name: 'Recover', exact: true }).click();
+  await page.getByText(`signalbox tick recover nightly --token ${token} --reason REASON`).waitFor();
   await page.getByRole('textbox', { name: 'Reason' }).fill('looked at it');
+  const sent = page.waitForRequest((request) => request.method() === 'POST' && request.postDataJSON().method === 'tick.recover');
   await page.locator('dialog').getByRole('button', { name: 'Recover', exact: true }).click();
+  check((await sent).postDataJSON().params.token === token, 'the dialog doesn’t say which tick it recovers');
   await page.getByText('Nothing needs you.').waitFor();
   const { open } = await service.call('tick.list', { loop: 'nightly' });
   check(open.length === 0, JSON.stringify(open));
