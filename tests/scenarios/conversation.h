@@ -113,7 +113,7 @@ class Conversation {
         {std::regex("\\b[0-9a-f]{64}\\b"), "DIGEST"},
         {std::regex("--from \\d+"), "--from POSITION"},
         {std::regex("--asked \\d+"), "--asked POSITION"},
-        {std::regex("--seen \\d+"), "--seen POSITION"},
+        {std::regex("--(seen|token) \\d+"), "--$1 POSITION"},
         {std::regex("of position \\d+"), "of position POSITION"},
         {std::regex("no end after \\d+ ms"), "no end after SPAN ms"}};
     for (const auto& [pattern, word] : rules) text = std::regex_replace(text, pattern, word);

@@ -134,7 +134,7 @@ std::string OutputMask::mask(std::string_view shown) {
                       "$1 BYTES $3 DIGEST");
   // How many ticks of the service's own loops lie before it varies.
   text = all_replaced(text, R"((signalbox events --from) \d+ --limit)", "$1 POSITION --limit");
-  text = all_replaced(text, R"((--asked|--seen|\(asked) \d+)", "$1 POSITION");
+  text = all_replaced(text, R"((--asked|--seen|--token|\(asked) \d+)", "$1 POSITION");
   text = name_all(text, R"(\+[\w+/]{40,}=*)", "+KEY");
   text = name_all(text, "…[0-9a-f]{6,12}", "…");
   text = name_all(text, R"([0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|\b(?=[a-f]*\d)[0-9a-f]{7,}\b)",
