@@ -99,6 +99,7 @@ class Night:
             check(told in reason["text"] + log, f"{name}: {told} is neither in {reason} nor in {log}")
             if name == "nested":  # its work isn't mended, but done again
                 self.stage.command("card", "block", self.ids[name], "--reason", "no repository")
+                reason = self.stage.service.call("card.why", card_id=self.ids[name])["reasons"][0]
             self.stage.command(*shlex.split(reason["next_commands"][0])[1:])
         self.wait_until_settled(names)
 
