@@ -75,7 +75,7 @@ void FileRetention::begin_next() {
   busy_ = true;
   FileRound round;
   round.is_dry = waiting_.front().is_dry;
-  round.now_ns = parts_.clock.wall_ns();
+  round.now_ns = round_now_ns_ = parts_.clock.wall_ns();
   round.older_than_ms = settings_.older_than_ms;
   round.failed_runs_ms = settings_.failed_runs_ms;
   round.position = parts_.engine.durable_position();
@@ -185,7 +185,7 @@ NeededWork FileRetention::needed_work() const {
   needed.runs.reserve(world.runs.size() + world.worktrees.size());
   for (const auto& [id, run] : world.runs) needed.runs.push_back(id);
   for (const auto& [id, worktree] : world.worktrees) needed.runs.push_back(id);
-  const std::int64_t given_up_ns = parts_.clock.wall_ns() - *settings_.branches_ms * ns_per_ms;
+  const std::int64_t given_up_ns = round_now_ns_ - *settings_.branches_ms * ns_per_ms;
   for (const auto& [id, card] : world.board.cards()) {
     const bool has_stopped =
         card->status == CardStatus::blocked || card->status == CardStatus::failed;

@@ -263,6 +263,7 @@ class FileRetention final : public LoopGroup {
   std::uint64_t compared_ = 0;  // entries of the world in the round under way
   std::optional<FileRetentionReport> latest_;
   std::optional<FileRetentionReport> measured_;
+  std::int64_t round_now_ns_ = 0;  // UTC, of the round under way
   // Failed runs whose files this round and the one before removed: a retry that was being looked up
   // meanwhile may not have seen their markers.
   std::set<RunId> removing_;

@@ -113,7 +113,7 @@ void RetentionLoop::refuse(RetentionObstacle obstacle, const ScheduledLoop::Ende
   outcome.at_ns = parts_.clock.wall_ns();
   outcome.error = std::move(obstacle.why);
   outcome.next_commands = std::move(obstacle.next_commands);
-  outcome.next_commands.emplace_back("signalbox loop trigger retention");
+  if (!obstacle.passes) outcome.next_commands.emplace_back("signalbox loop trigger retention");
   latest_ = std::move(outcome);
   ended(latest_->error);
 }
@@ -132,13 +132,13 @@ void RetentionLoop::tick(const ScheduledLoop::Ended& ended) {
     auto key = verifier_in(settings_.key);
     auto advance = describe_clock_advance(parts_.log, now_ns);
     if (found && *found) parts_.await_facts(*stopped);
-    return [this, ended, stopped, found = std::move(found), key = std::move(key),
+    return [this, ended, stopped, now_ns, found = std::move(found), key = std::move(key),
             advance = std::move(advance)] {
       if (*stopped) return;  // the next start concludes it
       if (!found) return ended("the log can't be read: " + found.error().message);
       if (!*found) return ended(std::nullopt);
       if (!advance) return ended("the log can't be read: " + advance.error().message);
-      if (*advance) return refuse({**advance, {}}, ended);
+      if (*advance) return refuse({**advance, {"timedatectl"}, /*passes=*/true}, ended);
       if (key) {
         auto why = unadopted_key_text(*key, parts_.engine.world().access.audit_key);
         if (!why.empty()) {
@@ -150,7 +150,7 @@ void RetentionLoop::tick(const ScheduledLoop::Ended& ended) {
       if (!parts_.turn.take()) return ended(std::nullopt);
       const auto attempt = std::make_shared<Attempt>();
       attempt->ended = ended;
-      attempt->now_ns = parts_.clock.wall_ns();
+      attempt->now_ns = now_ns;  // of the clock that was looked at
       plan(attempt);
     };
   });

@@ -53,6 +53,7 @@ void conclude_retention(Engine& engine, Position dropped_at);
 struct RetentionObstacle {
   std::string why;
   std::vector<std::string> next_commands;
+  bool passes = false;  // by itself: another try before that is refused
 };
 
 class RetentionLoop final : public LoopGroup {

@@ -170,6 +170,7 @@ TEST_F(RetentionObstacleTest, AClockThatWentFarAheadIsOneForADay) {  // K7
   EXPECT_NE(retention_.latest()->error.find("the clock went ahead by 365 days at 2024-11-13T"),
             std::string::npos)
       << retention_.latest()->error;
+  EXPECT_EQ(retention_.latest()->next_commands, std::vector<std::string>{"timedatectl"});
   clock.advance_ms(day_ms - 60'000);
   trigger();
   EXPECT_EQ(log.horizon().position, 0U);
