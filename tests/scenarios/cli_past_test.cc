@@ -64,6 +64,9 @@ TEST_F(PastCliTest, AgesAreThoseOfTheMoment) {  // R2
   await([&] {
     return attempt_of(server_.cli({"run", "get", run}).out).find(" ago") != std::string::npos;
   });
+  EXPECT_NE(attempt_of(server_.cli({"run", "get", run, "--at", "0s"}).out).find(" ago"),
+            std::string::npos)
+      << "the last event is the claim, and the moment is later";
   const Output here = server_.cli({"run", "get", run, "--at", claimed_at});
   EXPECT_NE(attempt_of(here.out).find(" now"), std::string::npos) << here.out << here.err;
   const Output asked =

@@ -1,5 +1,6 @@
 #include "tools/cli/past_call.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <optional>
@@ -14,6 +15,7 @@
 #include "store/event_log.h"
 #include "store/rocks_event_log.h"
 #include "tools/cli/client.h"
+#include "tools/cli/elapsed_text.h"
 #include "tools/cli/json_fields.h"
 #include "tools/cli/short_id.h"
 #include "tools/cli/typed_command.h"
@@ -145,11 +147,15 @@ Called<json::object> answer_of_past(const Invocation& invocation, std::string_vi
   return invocation.past->call(method, params);
 }
 
-// Returns when the last event until the moment was recorded; nullopt if that can't be asked.
+// Returns the time of the moment: for a position, when its event was recorded. An age that is older
+// than the log is its first event. nullopt if that can't be asked.
 std::optional<std::int64_t> time_of_moment(const Invocation& invocation) {
   const auto page = answer_of_past(invocation, "events.read", {{"backwards", true}, {"limit", 1}});
   if (!page || array_at(*page, "events").empty()) return std::nullopt;
-  return parse_time(text_at(array_at(*page, "events").front().as_object(), "recorded_at"));
+  const auto recorded =
+      parse_time(text_at(array_at(*page, "events").front().as_object(), "recorded_at"));
+  const auto named = parse_time_or_age(invocation.at.value_or(""), wall_clock_ns());
+  return named && recorded ? std::max(*named, *recorded) : recorded;
 }
 
 }  // namespace
