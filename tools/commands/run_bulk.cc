@@ -46,11 +46,12 @@ Called<void> add_runs_of(const Invocation& invocation, const RunSelection& selec
     const auto page = TRY(call_server(invocation, "run.list", params));
     for (const json::value& each : array_at(page, "runs")) {
       const json::object& run = each.as_object();
-      batch.runs.push_back(
-          {{"run_id", text_at(run, "run_id")},
-           {"status", text_at(run, "status")},
-           {"goal", std::string(utf8_prefix(text_at(run, "goal"), kept_goal_bytes_max))},
-           {"last_position", number_at(run, "last_position")}});
+      json::object kept{
+          {"run_id", text_at(run, "run_id")},
+          {"status", text_at(run, "status")},
+          {"goal", std::string(utf8_prefix(text_at(run, "goal"), kept_goal_bytes_max))}};
+      if (run.contains("last_position")) kept["last_position"] = run.at("last_position");
+      batch.runs.push_back(std::move(kept));
     }
     if (batch.runs.size() > bulk_runs_max) {
       return tl::unexpected(
@@ -138,6 +139,12 @@ std::string view_selected(const json::array& runs, const Terminal& terminal) {
   return table.text(terminal);
 }
 
+// Returns what is done to fewer than all of the runs; or "".
+std::string exceptions_of(const BulkAction& action) {
+  if (!action.is_about_failure) return {};
+  return "Runs of cards among these are left as they are: see `signalbox card list`.\n";
+}
+
 // Returns what a person has to know of the list beside its runs.
 std::string notes_of(const RunBatch& batch) {
   std::string notes;
@@ -164,8 +171,9 @@ Called<bool> confirmed(const Invocation& invocation, const RunSelection& selecti
                     {typed_command(invocation, {"--dry-run"})}));
   }
   const Terminal terminal = terminal_of(STDOUT_FILENO);
-  write_out(view_selected(runs, terminal) + broken_message(notes_of(batch), terminal) +
-            action.verb + " " + number_of(runs.size(), "run") + "? [y/N] ");
+  write_out(view_selected(runs, terminal) +
+            broken_message(exceptions_of(action) + notes_of(batch), terminal) + action.verb + " " +
+            number_of(runs.size(), "run") + "? [y/N] ");
   std::string line;
   return std::getline(std::cin, line) && (line == "y" || line == "yes");
 }
@@ -309,10 +317,10 @@ Called<json::object> freeze_shown(const Invocation& invocation, const RunSelecti
 }
 
 // Says at the end which command applies the list.
-std::string view_dry_run(const RunBatch& batch, const json::object& result,
-                         const Terminal& terminal) {
+std::string view_dry_run(const BulkAction& action, const RunBatch& batch,
+                         const json::object& result, const Terminal& terminal) {
   std::string text = view_selected(batch.runs, terminal) +
-                     broken_message(notes_of(batch), terminal) +
+                     broken_message(exceptions_of(action) + notes_of(batch), terminal) +
                      number_of(batch.runs.size(), "run") + "\n";
   for (const json::value& command : array_at(result, "next_commands")) {
     text += "This does it to exactly these, within a day:\n  " + scalar_text(command) + "\n";
@@ -354,8 +362,8 @@ ExitCode apply_to_all(const Invocation& invocation, const RunSelection& selectio
   if (!batch) return answer(invocation, tl::unexpected(batch.error()), view_applied);
   if (selection.dry_run) {
     return answer(invocation, freeze_shown(invocation, selection, *batches, *batch),
-                  [&batch](const json::object& result, const Terminal& terminal) {
-                    return view_dry_run(*batch, result, terminal);
+                  [&batch, &action](const json::object& result, const Terminal& terminal) {
+                    return view_dry_run(action, *batch, result, terminal);
                   });
   }
   const auto wanted = confirmed(invocation, selection, action, *batch);
