@@ -39,13 +39,18 @@ TEST_F(ConsoleTokenTest, AnotherOneTakesItsPlaceBeforeItEnds) {
   EXPECT_EQ(token_.usable_ids(), std::vector<std::string>{"id 3"}) << "the others have ended";
 }
 
-TEST_F(ConsoleTokenTest, WhileNoneCanBeIssuedEachRequestTriesAgain) {
+TEST_F(ConsoleTokenTest, WhileNoneCanBeIssuedItTriesAgainOnceAMinute) {
   is_away_ = true;
   clock_.advance_ms(13 * token_hour_ms);
   EXPECT_EQ(token_.secret(), "secret 1");
+  clock_.advance_ms(console_token_pause_ms - 1);
+  EXPECT_EQ(token_.secret(), "secret 1");
+  EXPECT_EQ(asked_, 2);
+  clock_.advance_ms(1);
   EXPECT_EQ(token_.secret(), "secret 1");
   EXPECT_EQ(asked_, 3);
   is_away_ = false;
+  clock_.advance_ms(console_token_pause_ms);
   EXPECT_EQ(token_.secret(), "secret 2");
 }
 

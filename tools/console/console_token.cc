@@ -18,8 +18,14 @@ std::string ConsoleToken::secret() {
   if (present_.id.empty() || age_ns < (console_token_ms - console_token_rest_ms) * ns_per_ms) {
     return present_.secret;
   }
+  if (refused_ns_ && now_ns - *refused_ns_ < console_token_pause_ms * ns_per_ms) {
+    return present_.secret;
+  }
   auto issued = issue_();
-  if (!issued) return present_.secret;
+  if (!issued) {
+    refused_ns_ = now_ns;
+    return present_.secret;
+  }
   former_id_ = age_ns < console_token_ms * ns_per_ms ? present_.id : std::string();
   present_ = *std::move(issued);
   issued_ns_ = now_ns;
