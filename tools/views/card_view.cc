@@ -120,6 +120,7 @@ std::string view_card(const json::object& result, const Terminal& terminal, std:
   const std::string priority = text_at(card, "priority");
   const json::object& waiting = object_at(card, "waiting");
   const bool stopped = status == "blocked" || status == "failed";
+  const std::string seen = text_at(card, "changed_position");
   std::vector<std::pair<std::string, Cell>> values = {
       {"card", {text_at(card, "card_id"), Style::strong}},
       {"title", {text_at(card, "title"), Style::strong}},
@@ -134,7 +135,7 @@ std::string view_card(const json::object& result, const Terminal& terminal, std:
       {"retry at", {clock_time(text_at(card, "retry_at"), now_ns)}},
       {"next",
        {stopped ? with_connection("signalbox card unblock " + text_at(card, "card_id") +
-                                      " --seen " + text_at(card, "changed_position"),
+                                      (seen.empty() ? seen : " --seen " + seen),
                                   terminal.connection)
                 : std::string(),
         Style::plain, /*is_command=*/true}},

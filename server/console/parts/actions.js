@@ -79,7 +79,7 @@ export const ACTIONS = {
   unblock: {
     name: 'Unblock', method: 'card.unblock', subject: 'card', tone: 'good', reason: 'optional', meant: ['seen'],
     says: 'The card goes back to the backlog and is tried again. If its merge was deferred, it is merged now.',
-    command: (id) => `signalbox card unblock ${id}`, allows: (card) => ['blocked', 'failed'].includes(card.status) || (card.status === 'verified' && !card.merging && card.code !== ''),
+    command: (id, { seen } = {}) => `signalbox card unblock ${id}${seen === undefined ? '' : ` --seen ${seen}`}`, allows: (card) => ['blocked', 'failed'].includes(card.status) || (card.status === 'verified' && !card.merging && card.code !== ''),
   },
   prioritize: {
     name: 'Prioritize', method: 'card.set_priority', subject: 'card', reason: 'optional',
@@ -100,7 +100,7 @@ export const ACTIONS = {
   resumeAll: {
     name: 'Resume everything', method: 'server.resume', subject: 'service', tone: 'good', reason: 'optional', meant: ['seen'],
     says: 'What is ready begins at once. Runs that were paused by themselves stay so.',
-    command: () => 'signalbox resume --all', allows: (service) => Boolean(service.paused),
+    command: (_, { seen } = {}) => `signalbox resume --all${seen === undefined ? '' : ` --seen ${seen}`}`, allows: (service) => Boolean(service.paused),
   },
 };
 

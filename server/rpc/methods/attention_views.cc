@@ -62,8 +62,8 @@ json::object item_to_json(const AttentionItem& item) {
   object["text"] = printable(item.text);
   object["next_commands"] = json::array(item.next_commands.begin(), item.next_commands.end());
   if (!item.run_id.is_nil()) object["run_id"] = to_string(item.run_id);
-  if (!item.card_id.is_nil()) {
-    object["card_id"] = to_string(item.card_id);
+  if (!item.card_id.is_nil()) object["card_id"] = to_string(item.card_id);
+  if (!item.card_id.is_nil() || item.condition == "paused") {
     object["since_position"] = to_json(item.since_position);
   }
   add_known_text(object, "project", item.project);
