@@ -9,6 +9,7 @@
 #include "domain/evolve.h"
 #include "domain/invariants.h"
 #include "domain/nanoseconds.h"
+#include "domain/refusals.h"
 #include "domain/try.h"
 #include "server/platform/space_watch.h"
 
@@ -49,7 +50,8 @@ Decided<void> Engine::accepts_origin(const Origin& origin) const {
   if (token != nullptr && token->status != AccessTokenStatus::revoked) return {};
   return reject(ErrorCode::UNAUTHENTICATED,
                 "the access token of " + origin.actor + " was revoked before this was done",
-                {{"reason", std::string("revoked")}}, {"signalbox access list"});
+                {{"reason", std::string("revoked")}},
+                {"signalbox access issue " + shell_word(token != nullptr ? token->name : "NAME")});
 }
 
 Decided<NewEvents> Engine::decide_now(const Command& command, const Origin& origin,

@@ -239,10 +239,10 @@ class Engine {
 
   [[nodiscard]] Decided<void> accepts_events() const;
   [[nodiscard]] Decided<void> accepts_event(const Event& event) const;
-  // Decides `command`, unless its events can't be written now.
   // UNAUTHENTICATED if the access token was revoked since the request came: its command may have
   // waited for git, or for a disk, before it is decided.
   [[nodiscard]] Decided<void> accepts_origin(const Origin& origin) const;
+  // Decides `command`, unless its events can't be written now.
   [[nodiscard]] Decided<NewEvents> decide_now(const Command& command, const Origin& origin,
                                               std::int64_t now_ns) const;
   // Adds the event to `records` as the next one of the log, and applies it to the world.
