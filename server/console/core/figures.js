@@ -11,8 +11,9 @@ export function bytesText(/** @type {number} */ bytes) {
 }
 
 /** Returns an amount in dollars, never as more than it is: below a cent it has all its digits. */
-export function moneyText(/** @type {number} */ microusd) {
-  const decimals = String(Math.floor(microusd % 1e6)).padStart(6, '0').slice(0, microusd >= 1e6 ? 2 : microusd >= 1e4 ? 3 : 6);
+export function moneyText(/** @type {number} */ amount) {
+  const microusd = Math.max(0, Math.floor(amount || 0));
+  const decimals = String(microusd % 1e6).padStart(6, '0').slice(0, microusd >= 1e6 ? 2 : microusd >= 1e4 ? 3 : 6);
   return `$${Math.floor(microusd / 1e6)}.${decimals.replace(/0+$/, '').padEnd(2, '0')}`;
 }
 
