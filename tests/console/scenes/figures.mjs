@@ -1,6 +1,7 @@
 // Numbers on the pages: what they say is what the service has said, no more and no less.
 import { moneyText } from '../../../server/console/core/figures.js';
 import { workOutside } from '../night.mjs';
+import { eventually } from '../service.mjs';
 import { check, hadNoComplaint } from '../stage.mjs';
 
 /** Changes each answer of a method on its way to the page. @param {(result: any) => void} change */
@@ -42,7 +43,7 @@ export async function more_than_is_counted(stage) {  // O1
   await page.goto(stage.address('?page=night'));
   await page.getByRole('navigation').getByText('1000+', { exact: true }).waitFor();
   await page.getByText('1000+ wait for you').waitFor();
-  check(await page.title() === '(1000+) Signalbox', `the title: ${await page.title()}`);
+  await eventually(async () => await page.title() === '(1000+) Signalbox', 'the title');
   hadNoComplaint(page);
 }
 
