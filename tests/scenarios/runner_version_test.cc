@@ -150,8 +150,13 @@ class RunnerThatIsSetBack : public RunnerTest {
     changed.as_object()["new"] = "value";
     write_text(file, json::serialize(content));
   }
+  // The kill may have left a copy that was still being written.
   [[nodiscard]] std::filesystem::path only_file(const char* directory) const {
-    return std::filesystem::directory_iterator(runner_->work() / directory)->path();
+    std::filesystem::path only;
+    for (const auto& each : std::filesystem::directory_iterator(runner_->work() / directory)) {
+      if (each.path().filename().string().find(".tmp") == std::string::npos) only = each.path();
+    }
+    return only;
   }
 
   RunnerProcess* runner_ = nullptr;
