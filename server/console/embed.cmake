@@ -49,7 +49,9 @@ function(asset_of file name result)
 endfunction()
 
 set(assets "")
-set(digests "")
+# What is done to the files here counts as well: under one address there is one content.
+file(SHA256 "${CMAKE_CURRENT_LIST_FILE}" digest)
+set(digests "${digest}\n")
 foreach(name IN LISTS NAMES)
   file(SHA256 "${FOLDER}/${name}" digest)
   string(APPEND digests "${name} ${digest}\n")
